@@ -75,16 +75,30 @@ const unboundTool = (): never => {
 /** The same definition, with tools that work in one process. */
 export const bindToProcess = (process: Process, agent: Agent, plan: AgentPlan): Agent => ({
   ...agent,
-  tools: agent.tools.map((tool, index) => ({ ...tool, execute: simulatedTool(process, plan.tools[index]!) })),
-  agents: agent.agents.map((child, index) => bindToProcess(process, child, plan.agents[index]!)),
-  spawnable: agent.spawnable.map((child, index) => bindToProcess(process, child, plan.mail!.spawns!.agents[index]!)),
-  members: agent.members.map((member) =>
-    bindToProcess(
-      process,
-      member,
-      plan.team!.members.find(({ name }) => name === member.name)!,
+  resources: {
+    ...agent.resources,
+    tools: agent.resources.tools.map((tool, index) => ({
+      ...tool,
+      execute: simulatedTool(process, plan.tools[index]!),
+    })),
+  },
+  children: {
+    ...agent.children,
+    agents: agent.children.agents.map((child, index) => bindToProcess(process, child, plan.agents[index]!)),
+    spawnable: agent.children.spawnable.map((child, index) =>
+      bindToProcess(process, child, plan.mail!.spawns!.agents[index]!),
     ),
-  ),
+  },
+  team: agent.team && {
+    ...agent.team,
+    members: agent.team.members.map((member) =>
+      bindToProcess(
+        process,
+        member,
+        plan.team!.members.find(({ name }) => name === member.name)!,
+      ),
+    ),
+  },
 });
 
 /** Created for each session. */

@@ -230,7 +230,7 @@ const sections: readonly (readonly [title: string, ...shown: readonly Shown[]])[
   ],
   [
     'Teams',
-    ['The coordinator plans: its goal', planGoal('<goal>', [helper], team.team!)],
+    ['The coordinator plans: its goal', planGoal('<goal>', [helper], team.team!.rules)],
     ['A task (`task@1`)', show('task@1', [text(newestTeamTexts.taskGoal('<title>', '<description>'))])],
     [
       'The results it depends on (`dependency@1`), or, with `memoryScope: all`, all results',

@@ -41,7 +41,7 @@ const { model } = rehearse(
   { keepRequests: false },
 );
 
-const searcher = (limits: Agent['limits']): Agent =>
+const searcher = (limits: Agent['caps']['limits']): Agent =>
   defineAgent({
     name: 'searcher',
     description: 'Never stops by itself.',

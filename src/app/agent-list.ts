@@ -54,7 +54,7 @@ export class AgentList {
   }
 
   /** The smallest window among the agents of its budget group, as far as definitions and config say. */
-  groupTokens({ budgetGroup }: Agent): number | undefined {
+  groupTokens({ caps: { budgetGroup } }: Agent): number | undefined {
     if (budgetGroup === null) return undefined;
     if (!this.#groups.has(budgetGroup)) this.#groups.set(budgetGroup, this.#smallestWindow(budgetGroup));
     return this.#groups.get(budgetGroup);
@@ -62,7 +62,7 @@ export class AgentList {
 
   /** Undefined when nothing is known about it. */
   windowLimitFor(agent: Agent): WindowLimit | undefined {
-    const given = agent.limits.contextTokensMax ?? 0;
+    const given = agent.caps.limits.contextTokensMax ?? 0;
     const model = this.#resources.contextTokens?.(agent);
     const group = this.groupTokens(agent);
     const limits: (WindowLimit | null)[] = [
@@ -75,8 +75,8 @@ export class AgentList {
 
   #smallestWindow(group: string): number | undefined {
     const tokens = [...withChildren(this.#all)].flatMap((agent) => {
-      if (agent.budgetGroup !== group) return [];
-      const given = agent.limits.contextTokensMax ?? 0;
+      if (agent.caps.budgetGroup !== group) return [];
+      const given = agent.caps.limits.contextTokensMax ?? 0;
       return [...(given > 0 ? [given] : []), this.#resources.contextTokens?.(agent)].filter((one) => one !== undefined);
     });
     return tokens.length === 0 ? undefined : Math.min(...tokens);

@@ -99,7 +99,7 @@ const checkMessageText = (text: string): void => {
 };
 
 const topicsBelow = (root: Agent, way: 'hear' | 'say'): readonly string[] => [
-  ...new Set([...withChildren([root])].flatMap(({ topics }) => topics[way])),
+  ...new Set([...withChildren([root])].flatMap(({ permissions: { topics } }) => topics[way])),
 ];
 
 /** `known`: the topics in the agents' definitions; `verb`: what the agents do with a topic. */

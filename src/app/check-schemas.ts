@@ -1,5 +1,6 @@
 import { CloisterError } from '#base';
 import type { Agent } from '#contracts';
+import { startableAgents } from '#core/orchestration';
 
 /** Says why a schema cannot be used; null when it can. */
 export type SchemaProblem = (schema: unknown) => string | null;
@@ -17,13 +18,16 @@ export const checkSchemas = (root: Agent, ports: SchemaProblems): void => {
   if (checked.has(root)) return;
   const reachable = new Set([root]);
   for (const agent of reachable)
-    for (const child of [...agent.agents, ...agent.spawnable]) if (!checked.has(child)) reachable.add(child);
+    for (const child of startableAgents(agent)) if (!checked.has(child)) reachable.add(child);
   for (const agent of reachable) checkAgentSchemas(agent, ports);
   for (const agent of reachable) checked.add(agent);
 };
 
 /** The schemas of sub-agent tools are derived from those of the sub-agents, which are checked separately. */
-const checkAgentSchemas = ({ name, input, output, tools }: Agent, ports: SchemaProblems): void => {
+const checkAgentSchemas = (
+  { name, signature: { input, output }, resources: { tools } }: Agent,
+  ports: SchemaProblems,
+): void => {
   const { schemaProblem, toolSchemaProblem } = ports;
   for (const [field, schema, problemOf] of [
     ...tools.map((tool) => [`tools.${tool.name}`, tool.inputSchema, toolSchemaProblem] as const),

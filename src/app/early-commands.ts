@@ -75,7 +75,7 @@ const onlyRoot = ({ ports: { run, agent } }: EarlyCommands): CloisterError =>
 
 /** An agent without a mailbox cannot be asked to finish, either. */
 const checkMailbox = ({ ports: { agent, resident } }: EarlyCommands): void => {
-  if (!resident && agent.messages === null)
+  if (!resident && agent.permissions.messages === null)
     throw new CloisterError(
       'mail_unknown',
       `${agent.name} does not accept messages: start it with \`spawn\`, or set \`messages\` in its definition.`,
@@ -86,7 +86,7 @@ const checkMailbox = ({ ports: { agent, resident } }: EarlyCommands): void => {
 const checkEarlyMessage = (early: EarlyCommands, { text, to, topic }: RunCommand<'send'>): void => {
   const { run, agent } = early.ports;
   checkMailbox(early);
-  if (agent.team !== null) checkTeamMember(agent.team, to);
+  if (agent.team !== null) checkTeamMember(agent.team.rules, to);
   else if (topic === undefined && to !== undefined && to !== agent.name) throw onlyRoot(early);
   const waiting = early.messages;
   const bytes = [...waiting.map((one) => one.text), text].reduce((sum, one) => sum + messageBytes(one), 0);

@@ -31,7 +31,7 @@ export class FakeEnvironment implements Environment {
   }
 
   #needs(agent: Agent): RequiredConfig {
-    return findRequiredConfig(agent, this.#registry.configs.forFile(agent.file).resolved);
+    return findRequiredConfig(agent.resources, this.#registry.configs.forFile(agent.file).resolved);
   }
 
   fill(agent: Agent, valueOf: (slot: string) => string): Json {

@@ -1,5 +1,6 @@
 import { CloisterError, unknownAgentError } from '#base';
 import type { Agent } from '#contracts';
+import { startableAgents } from '#core/orchestration';
 import { withChildren } from '#app/agents';
 
 /** The agent with this name; without a name, the only agent that no other agent calls. Throws `agent_unknown`. */
@@ -10,12 +11,7 @@ export const findRootAgent = (agents: readonly Agent[], name: string | undefined
     if (found !== undefined) return found;
     throw unknownAgentError(name, names);
   }
-  const calledAgents = new Set(
-    agents.flatMap(({ agents: called, spawnable, members, coordinator }) => {
-      const coordinators = coordinator === null ? [] : [coordinator.plans, coordinator.answers];
-      return [...withChildren([...called, ...spawnable, ...members, ...coordinators])];
-    }),
-  );
+  const calledAgents = withChildren(agents.flatMap(startableAgents));
   const roots = agents.filter(
     (agent) => ![...calledAgents].some((one) => one.name === agent.name && one.file === agent.file),
   );

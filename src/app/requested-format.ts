@@ -16,10 +16,10 @@ export const withRequestedFormat = (
   if (format !== undefined && format !== 'json') {
     if (schema !== undefined)
       throw new CloisterError('options_invalid', `schema: only allowed with format json, not ${format}.`);
-    return agent.output.format === format ? agent : withOutputFormat(agent, { format });
+    return agent.signature.output.format === format ? agent : withOutputFormat(agent, { format });
   }
   if (schema !== undefined) return withOutputFormat(agent, { format: 'json', schema });
-  if (agent.output.format === 'json' && agent.output.schema !== undefined) return agent;
+  if (agent.signature.output.format === 'json' && agent.signature.output.schema !== undefined) return agent;
   throw new CloisterError(
     'options_invalid',
     `format: json needs a schema, and agent "${agent.name}" does not define one.`,

@@ -33,7 +33,10 @@ const codeResources = (agents: readonly Agent[], models: readonly Model[]): Agen
     if (needsConfig(agent)) throw notLookedUp(agent);
     return fromCode(agent);
   };
-  const known = [...models, ...[...withChildren(agents)].flatMap((agent) => agent.models as readonly Model[])];
+  const known = [
+    ...models,
+    ...[...withChildren(agents)].flatMap((agent) => agent.resources.models as readonly Model[]),
+  ];
   const find = (model: string): Model => {
     const found = known.find(({ language }) => `${language.provider}/${language.modelId}` === model);
     if (found !== undefined) return found;
@@ -47,7 +50,7 @@ const codeResources = (agents: readonly Agent[], models: readonly Model[]): Agen
       model === undefined ? resourcesOf(agent) : { ...resourcesOf(agent), models: [find(model)] },
     modelsOf: (agent) => resourcesOf(agent).models,
     contextTokens: (agent) => {
-      const [first = models[0]] = agent.models;
+      const [first = models[0]] = agent.resources.models;
       return typeof first === 'object' ? first.contextTokens : undefined;
     },
     prepare: async (_agent, model) => void find(model),

@@ -52,7 +52,7 @@ export class RunRequestChecker {
     checkSchemas(found, this.#shared);
     checkOptions(options, { ...runOptions, message: 'any', topics: 'texts' });
     for (const topic of options.topics ?? [])
-      checkTopic(topic, found.topics.hear, `called "${found.name}" may subscribe to`);
+      checkTopic(topic, found.permissions.topics.hear, `called "${found.name}" may subscribe to`);
     return { agent: found, goal: this.#checkFirstMessage(found, options), ...this.#checkContext(found, options) };
   }
 
@@ -60,7 +60,7 @@ export class RunRequestChecker {
   #checkFirstMessage(agent: Agent, { message, budget }: ResidentOptions): string | null {
     if (message !== undefined) return this.checkGoal(agent, message, budget);
     // Messages are text, whatever input format the agent's goals have.
-    this.checkGoal({ ...agent, input: { format: 'text' } }, 'mail', budget);
+    this.checkGoal({ ...agent, signature: { ...agent.signature, input: { format: 'text' } } }, 'mail', budget);
     return null;
   }
 

@@ -92,7 +92,7 @@ const loadModelFacts = async (
 ): Promise<ReadonlyMap<string, ModelFacts>> => {
   const facts = new Map<string, ModelFacts>();
   for (const agent of agents)
-    for (const model of agent.models) {
+    for (const model of agent.resources.models) {
       if (typeof model !== 'string') continue;
       const provider = registry.configs.forFile(agent.file).resolved.providers[providerName(model)]?.value;
       const id = model.slice(model.indexOf('/') + 1);

@@ -108,63 +108,94 @@ export type SpawnOptions = {
   readonly waitMs?: number;
 };
 
-/** A validated, frozen definition. Only `defineAgent` creates one. */
+/** A validated, frozen definition, in groups by who reads them. Only `defineAgent` creates one. */
 export type Agent = {
   readonly name: string;
   readonly description: string;
   readonly usage: string;
+  /** The file it was read from; null if it was defined in code. */
+  readonly file: string | null;
   readonly prompt: string;
-  readonly models: readonly (Model | string)[];
-  readonly tools: readonly ToolDefinition[];
-  readonly builtins: readonly BuiltinTool[];
-  readonly sources: readonly ToolSource[];
-  /** `<server>` or `<server>/<tool>`, resolved in the operator's config for each session. */
-  readonly servers: readonly string[];
-  readonly agents: readonly Agent[];
-  readonly gather: { readonly timeoutMs: number } | null;
+  /** Who wrote the prompt. Absent: the operator, in a file or in code. */
+  readonly promptBy?: 'model';
+  readonly signature: AgentSignature;
+  readonly resources: AgentNeeds;
+  readonly caps: AgentCaps;
+  readonly children: AgentChildren;
+  readonly permissions: AgentPermissions;
+  /** Set for a team, whose session works through a task graph. Null: its session is a series of model turns. */
+  readonly team: AgentTeam | null;
+  /** The part of the definition that a run records, once. */
+  readonly definition: AgentDefinition;
+  readonly digest: Hash;
+};
+
+/** How it is called, and what it answers: for callers, models and clients. */
+export type AgentSignature = {
   /** Its name as a tool, as written. */
   readonly toolName: string;
   /** The same as models see it, without the characters that providers do not allow. */
   readonly modelToolName: string;
   readonly input: InputFormat;
   readonly output: OutputFormat;
-  readonly agentsAtOnce: number | null;
+};
+
+/** The models and tools that its sessions use. What is only named is resolved in the operator's config, for each session. */
+export type AgentNeeds = {
+  readonly models: readonly (Model | string)[];
   readonly caching: 'full' | 'none';
-  /** The file it was read from; null if it was defined in code. */
-  readonly file: string | null;
+  readonly settings: ModelSettings;
+  readonly tools: readonly ToolDefinition[];
+  readonly builtins: readonly BuiltinTool[];
+  readonly sources: readonly ToolSource[];
+  /** `<server>` or `<server>/<tool>`. */
+  readonly servers: readonly string[];
+  /** Names of the tools that came with one request. Agents it starts do not get them. Absent: there are none. */
+  readonly given?: readonly string[];
+  /** It can receive texts that are too long to show whole, and can page through them with `read_output`. */
+  readonly canReadOutput: boolean;
+};
+
+/** How much it may use, and how much those that it starts. */
+export type AgentCaps = {
   readonly limits: Limits;
   /** Agents that it spawns have at most this much: what its file or code sets, and what it inherited itself. Defaults are not inherited. */
   readonly inheritable: Limits;
   /** The deepest level at which it may start agents; the root is at level 0. */
   readonly depth: number;
-  readonly settings: ModelSettings;
   readonly budget: Budget;
-  readonly grants: readonly GrantName[];
-  readonly share: readonly ShareName[];
   readonly budgetGroup: string | null;
-  /** Summarises its old turns, in a cell of its own. Null: code shortens them. */
-  readonly compactor: Agent | null;
+};
+
+/** The agents that it may start, apart from those of a team. */
+type AgentChildren = {
+  /** Sub-agents, each a tool of the model. */
+  readonly agents: readonly Agent[];
+  readonly gather: { readonly timeoutMs: number } | null;
+  readonly agentsAtOnce: number | null;
   /** Null: it cannot spawn. */
   readonly spawns: SpawnRules | null;
   /** The agents it may spawn. */
   readonly spawnable: readonly Agent[];
+  /** Summarises its old turns, in a cell of its own. Null: code shortens them. */
+  readonly compactor: Agent | null;
+};
+
+/** What may cross into and out of its cells, and whom it may write to. */
+export type AgentPermissions = {
+  readonly grants: readonly GrantName[];
+  readonly share: readonly ShareName[];
   /** Null: no mail unless it is spawned, and then only with its parent and children. */
   readonly messages: readonly string[] | null;
   readonly topics: TopicRules;
-  /** It can receive texts that are too long to show whole, and can page through them with `read_output`. */
-  readonly canReadOutput: boolean;
-  /** Set for a team, whose session works through a task graph. Null: its session is a series of model turns. */
-  readonly team: TeamRules | null;
-  /** For a team: the agents that work on tasks and, if it has a coordinator, the agents that plan and answer. */
+};
+
+export type AgentTeam = {
+  readonly rules: TeamRules;
+  /** The agents that work on tasks. */
   readonly members: readonly Agent[];
+  /** The agents that plan and answer. Null: it has no coordinator. */
   readonly coordinator: { readonly plans: Agent; readonly answers: Agent } | null;
-  /** Names of the tools that came with one request. Agents it starts do not get them. Absent: there are none. */
-  readonly given?: readonly string[];
-  /** Who wrote the prompt. Absent: the operator, in a file or in code. */
-  readonly promptBy?: 'model';
-  /** The part of the definition that a run records, once. */
-  readonly definition: AgentDefinition;
-  readonly digest: Hash;
 };
 
 /**

@@ -7,6 +7,12 @@ export type {
   ModelSettings,
   SpawnOptions,
   ToolSchema,
+  AgentCaps,
+  InputFormat,
+  AgentNeeds,
+  AgentPermissions,
+  AgentSignature,
+  AgentTeam,
 } from './agent.ts';
 export type {
   AgentFile,

@@ -99,13 +99,13 @@ export class CrashWorld {
         ? buildAgent(
             agentOptions(
               agent,
-              { agents: agent.agents.map(instrument), spawnable: agent.spawnable.map(instrument) },
+              { agents: agent.children.agents.map(instrument), spawnable: agent.children.spawnable.map(instrument) },
               (tool) => this.#tool(tool, tool.name),
             ),
             agent.file,
-            agent,
+            agent.caps,
           )
-        : buildTeam(teamOptions(agent, instrument), agent.file, agent);
+        : buildTeam(teamOptions(agent, instrument), agent.file, agent.caps);
     this.#agents.set(agent, made);
     return made;
   }

@@ -128,7 +128,10 @@ const runUntilCrash = async ({ plan, fates, framesMax, cancelAtMs }: Case, inner
     workspaces,
     validate,
     resources: {
-      resourcesFor: ({ models }) => ({ models: models.filter((model) => typeof model !== 'string'), sources: [] }),
+      resourcesFor: ({ resources: { models } }) => ({
+        models: models.filter((model) => typeof model !== 'string'),
+        sources: [],
+      }),
     },
     storeBlob: async (bytes) => sha256(bytes),
     readBlob: async () => Buffer.from(dumped),

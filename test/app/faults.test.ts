@@ -113,7 +113,7 @@ test('defaults.agents has an effect, or is refused', async () => {
     '.ai-agent.json': { defaults: { agents: ['helper'] } },
   });
   const { agents, problems } = await load(folders, 'lead.ai');
-  expect(problems.length + agents[0]!.agents.length).toBeGreaterThan(0);
+  expect(problems.length + agents[0]!.children.agents.length).toBeGreaterThan(0);
 });
 
 test('defaults.toolName and defaults.description are refused: they belong to one agent', async () => {

@@ -75,7 +75,15 @@ describe('the template', () => {
     const { agents, problems } = await load(folders, 'lead.ai', 'pasted.ai');
     expect(problemLines({ problems })).toEqual([]);
     const [one, other] = agents.map(
-      ({ description, usage, models, tools, output, input, settings, budget, grants, agents: below }) => ({
+      ({
+        description,
+        usage,
+        resources: { models, tools, settings },
+        signature: { output, input },
+        caps: { budget },
+        permissions: { grants },
+        children: { agents: below },
+      }) => ({
         description,
         usage,
         models,
@@ -89,7 +97,7 @@ describe('the template', () => {
       }),
     );
     expect(other).toEqual(one);
-    expect(agents[1]!.limits).toMatchObject(agents[0]!.limits);
+    expect(agents[1]!.caps.limits).toMatchObject(agents[0]!.caps.limits);
   });
 
   test('carries the values along when pasted where there is no config', async () => {
@@ -101,8 +109,11 @@ describe('the template', () => {
     });
     const registry = await load(bare, 'pasted.ai');
     expect(problemLines(registry)).toEqual([expect.stringContaining('No provider "mine" is configured')]);
-    expect(registry.agents[0]).toMatchObject({ settings: { temperature: 0.5 }, budget: { tokens: 1_000 } });
-    expect(registry.agents[0]!.limits).toMatchObject({ maxToolTurns: 7, maxRetries: 1 });
+    expect(registry.agents[0]).toMatchObject({
+      resources: { settings: { temperature: 0.5 } },
+      caps: { budget: { tokens: 1_000 } },
+    });
+    expect(registry.agents[0]!.caps.limits).toMatchObject({ maxToolTurns: 7, maxRetries: 1 });
   });
 });
 

@@ -66,7 +66,7 @@ describe('a sub-agent is found by its name', () => {
     const { agents, problems } = await load(folders, ...given);
     expect(problemLines({ problems })).toEqual([]);
     const words = ['beside', 'among those given', 'where the config says', 'at home'];
-    expect(agents[0]!.agents.map(({ description }) => description)).toEqual([`Found ${words[without]}.`]);
+    expect(agents[0]!.children.agents.map(({ description }) => description)).toEqual([`Found ${words[without]}.`]);
   });
 
   test('and if it is nowhere, the message says where to put it and which name is similar', async () => {
@@ -90,8 +90,8 @@ describe('a sub-agent is found by its name', () => {
     });
     const { agents, problems } = await load(folders, 'a/lead.ai');
     expect(problemLines({ problems })).toEqual([]);
-    expect(names(agents[0]!.agents)).toEqual(['one', 'two']);
-    expect(names(agents[0]!.agents[0]!.agents)).toEqual(['three']);
+    expect(names(agents[0]!.children.agents)).toEqual(['one', 'two']);
+    expect(names(agents[0]!.children.agents[0]!.children.agents)).toEqual(['three']);
   });
 
   test('and so is the agent that is run: here, where the config says, at home', async () => {
@@ -196,7 +196,7 @@ test('check refuses what no run could start: no model, a model without a price u
 });
 
 describe('the operator’s config', () => {
-  const turns = (agent: Agent | undefined): unknown => agent?.limits.maxToolTurns;
+  const turns = (agent: Agent | undefined): unknown => agent?.caps.limits.maxToolTurns;
 
   test('has layers: given, working folder, beside the file, home; the first that has a key wins, key by key', async () => {
     const layer = (maxToolTurns: number, more: object = {}) => ({ defaults: { maxToolTurns, ...more } });
@@ -217,7 +217,7 @@ describe('the operator’s config', () => {
       const { agents, problems } = await load(folders, 'sub');
       expect(problemLines({ problems })).toEqual([]);
       expect(agents.map(turns)).toEqual([without + 1, 9]);
-      expect(agents[0]!.settings).toEqual({ topP: without === 3 ? 0.4 : 0.3, temperature: 0.4 });
+      expect(agents[0]!.resources.settings).toEqual({ topP: without === 3 ? 0.4 : 0.3, temperature: 0.4 });
     }
   });
 
@@ -229,7 +229,7 @@ describe('the operator’s config', () => {
       'b/two.ai': ai(),
     });
     const { agents } = await load(folders, 'a/one.ai');
-    expect([turns(agents[0]), turns(agents[0]!.agents[0])]).toEqual([1, 2]);
+    expect([turns(agents[0]), turns(agents[0]!.children.agents[0])]).toEqual([1, 2]);
   });
 
   test('and its keys come from the shell, from .ai-agent.env beside it, or from its env block, which wins', async () => {
@@ -275,9 +275,20 @@ describe('the operator’s config', () => {
       resolver.redactFor(...of)?.text('Summer2026! Winter2026! Autumn2026!') ?? 'all of it';
     expect(shown(lead)).toBe('[redacted] [redacted] Autumn2026!');
     // An agent that a model defined from it, without the server; and a fork of it with another model.
-    expect(shown({ ...lead, servers: [] })).toBe('[redacted] Winter2026! Autumn2026!');
+    expect(shown({ ...lead, resources: { ...lead.resources, servers: [] } })).toBe(
+      '[redacted] Winter2026! Autumn2026!',
+    );
     expect(shown(lead, ['other/small'])).toBe('[redacted] [redacted] Autumn2026!');
-    await resolver.prepare([{ ...lead, models: ['other/small'], agents: [] }], () => undefined);
+    await resolver.prepare(
+      [
+        {
+          ...lead,
+          resources: { ...lead.resources, models: ['other/small'] },
+          children: { ...lead.children, agents: [] },
+        },
+      ],
+      () => undefined,
+    );
     expect(shown(lead, ['other/small'])).toBe('[redacted] [redacted] [redacted]');
     expect(shown(lead)).toBe('[redacted] [redacted] Autumn2026!');
     expect(shown(null)).toBe('all of it');

@@ -91,7 +91,10 @@ describe('replay', () => {
       [agent],
       async (cloister) => cloister.run('lead', 'Look around').outcome,
     );
-    const { models, tools, builtins, agents } = agent;
+    const {
+      resources: { models, tools, builtins },
+      children: { agents },
+    } = agent;
     const changed = defineAgent({
       name: 'lead',
       description: 'Leads',

@@ -170,6 +170,8 @@ test.each<[string, any]>([
   expect(problemLines({ problems })).toContainEqual(
     expect.stringMatching(new RegExp(`^\\.ai-agent\\.json defaults\\.${key}: .*belongs to a single agent`, 'u')),
   );
-  expect(agents).toMatchObject([{ description: 'Does it.', usage: 'it', builtins: [], agents: [] }]);
+  expect(agents).toMatchObject([
+    { description: 'Does it.', usage: 'it', resources: { builtins: [] }, children: { agents: [] } },
+  ]);
   expect((await openError(folders, ['lead.ai'])).message).toContain(`defaults.${key}`);
 });

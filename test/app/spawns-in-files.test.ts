@@ -28,10 +28,10 @@ describe('agents in `spawns`', () => {
       },
       'a/gm.ai',
     );
-    expect(names(gm.spawnable)).toEqual(['fighter', 'wizard', 'healer']);
-    expect(names(gm.spawnable[0]!.spawnable)).toEqual(['squire']);
-    expect(gm.spawns).toMatchObject({ agents: ['fighter', 'wizard', 'healer'], self: true });
-    expect(gm.agents).toEqual([]);
+    expect(names(gm.children.spawnable)).toEqual(['fighter', 'wizard', 'healer']);
+    expect(names(gm.children.spawnable[0]!.children.spawnable)).toEqual(['squire']);
+    expect(gm.children.spawns).toMatchObject({ agents: ['fighter', 'wizard', 'healer'], self: true });
+    expect(gm.children.agents).toEqual([]);
   });
 
   test('may be sub-agents too, and of several agents', async () => {
@@ -40,12 +40,15 @@ describe('agents in `spawns`', () => {
       'fighter.ai': spawning('wizard'),
       'wizard.ai': ai(),
     });
-    expect(gm.spawnable[0]).toBe(gm.agents[0]);
-    expect(gm.spawnable[0]!.spawnable[0]).toBe(gm.spawnable[1]);
+    expect(gm.children.spawnable[0]).toBe(gm.children.agents[0]);
+    expect(gm.children.spawnable[0]!.children.spawnable[0]).toBe(gm.children.spawnable[1]);
   });
 
   test('a file that names itself means its own kind', async () => {
-    expect((await loaded({ 'gm.ai': spawning('[./gm.ai]') })).spawns).toMatchObject({ agents: [], self: true });
+    expect((await loaded({ 'gm.ai': spawning('[./gm.ai]') })).children.spawns).toMatchObject({
+      agents: [],
+      self: true,
+    });
   });
 
   test('every setting of a file is in the spawn rules', async () => {
@@ -58,20 +61,21 @@ describe('agents in `spawns`', () => {
       'a.ai': ai(),
     });
     expect(gm).toMatchObject({
-      builtins: ['spawn_agent', 'read_file', 'publish'],
-      spawns: {
-        children: 2,
-        perMinute: 1,
-        depth: 0,
-        share: ['context'],
-        templates: { tools: ['read_file'] },
-        pool: { a: 2 },
-        graceMs: 1_000,
-        onEnd: 'stop',
-        waitMs: 120_000,
+      resources: { builtins: ['spawn_agent', 'read_file', 'publish'] },
+      children: {
+        spawns: {
+          children: 2,
+          perMinute: 1,
+          depth: 0,
+          share: ['context'],
+          templates: { tools: ['read_file'] },
+          pool: { a: 2 },
+          graceMs: 1_000,
+          onEnd: 'stop',
+          waitMs: 120_000,
+        },
       },
-      messages: ['children'],
-      topics: { hear: ['x'], say: ['y'] },
+      permissions: { messages: ['children'], topics: { hear: ['x'], say: ['y'] } },
     });
   });
 
@@ -257,14 +261,18 @@ describe('the operator’s limits', () => {
     expect(problemLines(await check(folders, ['.']))).toEqual([words]);
     expect((await openError(folders, ['gm.ai'])).message).toContain(words);
     const gm = await loaded(files(`${key}: ${asked}`, { spawns: { [key]: asked } }));
-    expect(gm.spawns).toMatchObject({ [key]: asked });
+    expect(gm.children.spawns).toMatchObject({ [key]: asked });
   });
 
   // invariant: spawns-within-operators
   test('hold where a file says nothing; a file may ask for less; zero is zero', async () => {
     const config = { spawns: { children: 20, perMinute: 0 } };
-    expect((await loaded(files('share: []', config))).spawns).toMatchObject({ children: 20, perMinute: 0, depth: 3 });
-    expect((await loaded(files('children: 0', config))).spawns).toMatchObject({ children: 0 });
+    expect((await loaded(files('share: []', config))).children.spawns).toMatchObject({
+      children: 20,
+      perMinute: 0,
+      depth: 3,
+    });
+    expect((await loaded(files('children: 0', config))).children.spawns).toMatchObject({ children: 0 });
     const folders = createFolders(files('perMinute: 1', config));
     expect(problemLines(await check(folders, ['.']))).toEqual([
       expect.stringMatching(/perMinute: Expected at most 0; got 1/u),
@@ -276,7 +284,7 @@ describe('the operator’s limits', () => {
       ...files('share: []', { spawns: { children: 2 } }),
       '~/.ai-agent/.ai-agent.json': { spawns: { children: 30, depth: 1 } },
     });
-    expect(gm.spawns).toMatchObject({ children: 2, perMinute: 5, depth: 1 });
+    expect(gm.children.spawns).toMatchObject({ children: 2, perMinute: 5, depth: 1 });
   });
 
   test.each<[spawns: any, key: string, words: RegExp]>([
@@ -318,7 +326,9 @@ describe('the operator’s limits', () => {
     expect(solo!.agents[0]!.limits!.values).toMatchObject({ max_steps: 9, timeout_ms: 1_200_000, maxToolTurns: 8 });
     const lines = checkLines(report, true, { paint: (_, text) => text, columns: 200 }).join('\n');
     expect(lines).toContain('\n  fighter (spawned): maxToolTurns 8, llmTimeout 30000, max_steps 4, timeout_ms 30000\n');
-    expect((await loaded({ 'gm.ai': ai('max_steps: 4'), '.ai-agent.json': {} })).inheritable).toEqual({ max_steps: 4 });
+    expect((await loaded({ 'gm.ai': ai('max_steps: 4'), '.ai-agent.json': {} })).caps.inheritable).toEqual({
+      max_steps: 4,
+    });
   });
 
   // invariant: code-sets-any-number
@@ -327,7 +337,7 @@ describe('the operator’s limits', () => {
     const agent = defineAgent({ name: 'gm', description: 'Leads', prompt: '', tools: ['spawn_agent'], spawns });
     const { agents, problems } = await load(createFolders({ '.ai-agent.json': { spawns: { children: 1 } } }), agent);
     expect(problemLines({ problems })).toEqual([]);
-    expect(agents[0]!.spawns).toMatchObject({ children: 1_000, perMinute: 500, depth: 50 });
+    expect(agents[0]!.children.spawns).toMatchObject({ children: 1_000, perMinute: 500, depth: 50 });
   });
 
   test('are not agent defaults, and neither is what one agent spawns', async () => {
@@ -339,7 +349,7 @@ describe('the operator’s limits', () => {
       expect.stringMatching(/defaults\.topics: `topics` belongs to a single agent/u),
     ]);
     const gm = await loaded({ 'gm.ai': ai(), '.ai-agent.json': { defaults: { maxHops: 4, answersPerMinute: 2 } } });
-    expect(gm.limits).toEqual({ maxHops: 4, answersPerMinute: 2 });
+    expect(gm.caps.limits).toEqual({ maxHops: 4, answersPerMinute: 2 });
   });
 });
 

@@ -32,8 +32,8 @@ describe('a team file', () => {
       ['writers', folders.path('teams/crew.yaml')],
       ['lead', folders.path('given/lead.ai')],
     ]);
-    expect(Object.keys(agents[0]!.team!.members)).toEqual(['ann', 'bob', 'cid', 'dora']);
-    expect(agents[0]!.coordinator!.plans.name).toBe('lead');
+    expect(Object.keys(agents[0]!.team!.rules.members)).toEqual(['ann', 'bob', 'cid', 'dora']);
+    expect(agents[0]!.team!.coordinator!.plans.name).toBe('lead');
   });
 
   test('counts only when it is named: a folder may hold any other YAML', async () => {
@@ -50,7 +50,7 @@ describe('a team file', () => {
       'crew.yaml': `${memberLine}parallel: 2\nretries: 1\nmessages: { ann: [bob] }\nbudget: { usd: 2 }`,
     });
     const [team] = (await load(folders, 'crew.yaml')).agents;
-    expect(team!.team).toMatchObject({
+    expect(team!.team!.rules).toMatchObject({
       parallel: 2,
       retries: 1,
       messages: { ann: ['bob'] },
@@ -58,7 +58,7 @@ describe('a team file', () => {
       planDepthMax: 20,
       memoryScope: 'dependencies',
     });
-    expect(team!.budget).toEqual({ usd: 2 });
+    expect(team!.caps.budget).toEqual({ usd: 2 });
   });
 
   test('whose coordinator is given as models gets one with these, with the config’s defaults for all agents', async () => {
@@ -70,9 +70,12 @@ describe('a team file', () => {
     });
     const { agents, problems } = await load(folders, 'crew.yaml', 'other.yaml');
     expect(problemLines({ problems })).toEqual([]);
-    const [crewed, other] = agents.map(({ coordinator }) => coordinator!.answers);
-    expect(crewed).toMatchObject({ models: ['ollama/large'], prompt: 'Be brief.', settings: { temperature: 0 } });
-    expect(other).toMatchObject({ models: ['ollama/small'], settings: { temperature: 0 } });
+    const [crewed, other] = agents.map(({ team }) => team!.coordinator!.answers);
+    expect(crewed).toMatchObject({
+      prompt: 'Be brief.',
+      resources: { models: ['ollama/large'], settings: { temperature: 0 } },
+    });
+    expect(other).toMatchObject({ resources: { models: ['ollama/small'], settings: { temperature: 0 } } });
     expect(other!.prompt).not.toBe('');
   });
 
@@ -101,7 +104,7 @@ describe('a team file', () => {
   test('can limit how many tasks run in parallel', async () => {
     const folders = createFolders({ ...memberFiles, 'crew.yaml': `${memberLine}parallel: 9` });
     const { cloister } = await open(folders, ['crew.yaml'], { parallel: 2 });
-    expect(cloister.agents[0]!.team!.parallel).toBe(2);
+    expect(cloister.agents[0]!.team!.rules.parallel).toBe(2);
     await expect(open(folders, ['crew.yaml'], { parallel: 0 })).rejects.toMatchObject({ code: 'options_invalid' });
   });
 });

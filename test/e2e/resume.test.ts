@@ -165,7 +165,7 @@ const otherGated = `
 const otherModel = `
   import agents from ${JSON.stringify(team)};
   const renamed = (model) => ({ ...model, language: { ...model.language, modelId: 'other' } });
-  export default agents.map((agent) => ({ ...agent, models: agent.models.map(renamed) }));`;
+  export default agents.map((agent) => ({ ...agent, resources: { ...agent.resources, models: agent.resources.models.map(renamed) } }));`;
 
 describe('replay, fork and diff of a run of two agents from files', () => {
   const cwd = newFolder();

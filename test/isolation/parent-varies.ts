@@ -226,7 +226,7 @@ const defineTeam = (cloister: Cloister, world: World, goal: string, state: Paren
   const above = world.model('above', (request): Reply => {
     const nth = turnOf(taskOf(request));
     return nth === 0
-      ? { turn: nth, calls: [call(parent.toolName, { prompt: `Go. ${state.below}` })] }
+      ? { turn: nth, calls: [call(parent.signature.toolName, { prompt: `Go. ${state.below}` })] }
       : { turn: nth, text: 'done' };
   });
   const root = { name: 'root', description: 'On top.', prompt: state.below, agents: [parent] };

@@ -193,7 +193,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'the settings of the first agent that called a model',
     seenBy: child,
-    edits: [inRequest('...((this.#session.ports.world as any).planted ??= agent.settings)')],
+    edits: [inRequest('...((this.#session.ports.world as any).planted ??= agent.resources.settings)')],
   },
   {
     name: 'the number of the log’s newest frame, in a result’s heading',
@@ -270,7 +270,7 @@ export const leaks: readonly Leak[] = [
       {
         probe: 'share-prompt',
         put: `const inherited = window.view.flatMap(({ category, part }) =>
-    category === 'SYSTEM' && 'message' in part && agent.share.includes('system')
+    category === 'SYSTEM' && 'message' in part && agent.permissions.share.includes('system')
       ? [{ category, text: String(part.message.content) } as const]
       : [],
   );

@@ -46,7 +46,7 @@ export const windowLeaks: readonly MailLeak[] = [
   leak(
     'a share is taken from the caller’s view',
     'share-held',
-    'const $(declarations.0.id) = shareableContext(window.context.filter((one) => window.view.includes(one)), agent.share);',
+    'const $(declarations.0.id) = shareableContext(window.context.filter((one) => window.view.includes(one)), agent.permissions.share);',
   ),
   leakOfRun(
     'tokens per byte are learnt over all cells',

@@ -121,9 +121,9 @@ export const bugs: readonly Bug[] = [
   bug(
     'a child gets a share that its definition does not ask for',
     'share-wanted',
-    `...(agent.share.length === 0
+    `...(agent.permissions.share.length === 0
     ? {}
-    : { gives: [{ kind: 'share' as const, content: shareOf({ ...agent, share: ['system', 'context'] }, session) }] })`,
+    : { gives: [{ kind: 'share' as const, content: shareOf({ ...agent, permissions: { ...agent.permissions, share: ['system', 'context'] } }, session) }] })`,
   ),
   bug(
     'a refreshed share is copied completely each time',

@@ -72,7 +72,7 @@ test('a call that offers an agent more time than it has starts the same agent', 
 test('the stand-in of an agent is the same tool to those that call it', () => {
   const { agents } = team();
   const tree = new AgentTree({ agent: agents[0] as Agent }, { tool: never });
-  const faceOf = ({ name, description, usage, toolName, input, output }: Agent) => ({
+  const faceOf = ({ name, description, usage, signature: { toolName, input, output } }: Agent) => ({
     name,
     description,
     usage,

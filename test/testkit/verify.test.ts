@@ -119,7 +119,7 @@ describe('the environment', () => {
 
   test('is computed by the real code from made-up values: each agent gets only its own variables', async () => {
     const { agent: lead, environment } = await subjectIn(team());
-    const helper = lead.agents[0]!;
+    const helper = lead.children.agents[0]!;
     const told = (agent: typeof lead) => JSON.stringify(environment!.fill(agent, (slot) => `<${slot}>`));
     expect(environment!.variablesOf(lead)).toEqual([
       'OPENAI_KEY (the shell)',

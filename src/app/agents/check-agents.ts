@@ -52,7 +52,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
   const probed = connect ? await probeServers(registry.agents, registry.resolver, launch) : noFindings;
   problems.push(...redactProblems(probed.problems, redact));
   const own = [...withChildren(registry.agents)].flatMap((agent) =>
-    agent.tools.flatMap((tool) => uncheckedWarnings(agent, tool)),
+    agent.resources.tools.flatMap((tool) => uncheckedWarnings(agent, tool)),
   );
   const unchecked = [...own, ...probed.warnings];
   const agents = [
@@ -124,7 +124,7 @@ const byLocation = (one: CheckReport['problems'][number], other: CheckReport['pr
 const passedOverModels = ({ agents, resolver }: Registry) => {
   const found = new Map<string, PassedOverModel & { readonly agent: Agent }>();
   const all = withChildren(agents);
-  const compactors = new Set([...all].map(({ compactor }) => compactor));
+  const compactors = new Set([...all].map(({ children: { compactor } }) => compactor));
   for (const agent of all) {
     const lacking = compactors.has(agent) ? resolver.lackingModels(agent) : (resolver.passedOver(agent) ?? []);
     for (const one of lacking) found.set(JSON.stringify([agent.file, agent.name, one.model]), { ...one, agent });

@@ -2,7 +2,7 @@
 import { isSameJson, recordFormats } from '#base';
 import type { Agent, Amounts, Model, Price, TopologyAgent, Warning } from '#contracts';
 import { amountText } from '#core/events';
-import { lowerCaps } from '#core/orchestration';
+import { lowerCaps, startableAgents } from '#core/orchestration';
 import { holdRules, replyTokensMin, thinkingTokens } from '#core/rules';
 import { windowTokensDefault } from '#core/session';
 
@@ -22,14 +22,14 @@ type CapsUpwards = readonly Amounts[];
 const smallestCaps = (agents: readonly Agent[]): ReadonlyMap<Agent, CapsUpwards> => {
   const found = new Map<Agent, CapsUpwards>();
   const visit = (agent: Agent, above: CapsUpwards, callers: readonly Agent[]): void => {
-    const caps = [lowerCaps(agent.budget, above[0] ?? {}), ...above];
+    const caps = [lowerCaps(agent.caps.budget, above[0] ?? {}), ...above];
     const before = found.get(agent) ?? [];
     const smallest = lowest(before, caps);
     if (found.has(agent) && isSameJson(before, smallest)) return;
     found.set(agent, smallest);
     const path = [...callers, agent];
-    if (path.length > path[0]!.depth) return;
-    for (const child of startableBy(agent)) if (!path.includes(child)) visit(child, caps, path);
+    if (path.length > path[0]!.caps.depth) return;
+    for (const child of startableAgents(agent)) if (!path.includes(child)) visit(child, caps, path);
   };
   for (const agent of agents) visit(agent, [], []);
   return found;
@@ -46,13 +46,6 @@ const lower = (unit: 'tokens' | 'nanoUsd', one: Amounts = {}, other: Amounts = {
   return amount === Infinity ? {} : { [unit]: amount };
 };
 
-const startableBy = ({ agents, spawnable, members, coordinator }: Agent): readonly Agent[] => [
-  ...agents,
-  ...spawnable,
-  ...members,
-  ...(coordinator === null ? [] : [coordinator.plans, coordinator.answers]),
-];
-
 type ModelForCheck = {
   readonly name: string;
   readonly price: Price | undefined;
@@ -61,7 +54,10 @@ type ModelForCheck = {
 };
 
 /** The model that is asked first; a refused request is not sent to another one. */
-const firstModel = ({ models, limits }: Agent, file: TopologyAgent | undefined): ModelForCheck | null => {
+const firstModel = (
+  { resources: { models }, caps: { limits } }: Agent,
+  file: TopologyAgent | undefined,
+): ModelForCheck | null => {
   const windowTokens = (own: number | null | undefined): number =>
     Math.min(limits.contextTokensMax || Infinity, own ?? windowTokensDefault);
   const listed = file?.models[0];
@@ -78,7 +74,12 @@ const firstModel = ({ models, limits }: Agent, file: TopologyAgent | undefined):
 };
 
 const warningsFor = (agent: Agent, caps: CapsUpwards, model: ModelForCheck): readonly Warning[] => {
-  const { definition, limits, settings, name } = agent;
+  const {
+    definition,
+    caps: { limits },
+    resources: { settings },
+    name,
+  } = agent;
   const { price, modelMax, windowTokens } = model;
   const rules = holdRules(recordFormats.newest);
   const reasoning = settings.reasoning ?? 'none';

@@ -1,6 +1,6 @@
 // Prepares a model that a file names, so that each session can get a new instance.
 import { CloisterError } from '#base';
-import type { Agent, Model, Overlay, ProviderConfig } from '#contracts';
+import type { AgentNeeds, Model, Overlay, ProviderConfig } from '#contracts';
 import { connectModel, modelFacts } from '#adapters/models';
 import { fillProvider, missingVariablesMessage } from '#core/registry';
 import type { SourcedConfig } from '#core/registry';
@@ -8,7 +8,7 @@ import type { SourcedConfig } from '#core/registry';
 type ModelContext = {
   readonly sourced: SourcedConfig<ProviderConfig>;
   readonly overlay: Overlay;
-  readonly caching: Agent['caching'];
+  readonly caching: AgentNeeds['caching'];
   readonly inspectOnly: boolean;
   /** Variables of its provider that have no value. Then the model exists, but every request fails. */
   readonly missing: readonly string[];

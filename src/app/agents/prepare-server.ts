@@ -65,7 +65,8 @@ const moduleTools = async (name: string, path: string): Promise<readonly ToolDef
   const { default: exported } = await importModule(path);
   const tools: unknown = Array.isArray(exported) ? exported : [exported];
   try {
-    return defineAgent({ name: 'tools', description: 'Tools.', prompt: '', tools: tools as ToolDefinition[] }).tools;
+    return defineAgent({ name: 'tools', description: 'Tools.', prompt: '', tools: tools as ToolDefinition[] }).resources
+      .tools;
   } catch (error) {
     const words = error instanceof CloisterError ? (error.failure.detail ?? '') : String(error);
     throw new CloisterError('config_invalid', `mcpServers.${name}: ${path} must export a list of tools. ${words}`, {

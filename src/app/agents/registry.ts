@@ -172,12 +172,13 @@ export const openRegistry = async (
     resourcesFor: (agent, model, without) =>
       model === undefined
         ? resolver.resourcesFor(agent, without)
-        : resolver.resourcesFor({ ...agent, models: [model] }),
+        : resolver.resourcesFor({ ...agent, resources: { ...agent.resources, models: [model] } }),
     modelsOf: (agent) => resolver.modelsOf(agent),
     prepare: async (agent, model) => {
       const found: Problem[] = [];
-      await resolver.prepare([{ ...agent, models: [model], agents: [] }], (_agent, { key, ...problem }) =>
-        found.push({ file: `model "${model}"`, line: null, key, ...problem }),
+      await resolver.prepare(
+        [{ ...agent, resources: { ...agent.resources, models: [model] }, children: { ...agent.children, agents: [] } }],
+        (_agent, { key, ...problem }) => found.push({ file: `model "${model}"`, line: null, key, ...problem }),
       );
       if (found.length === 0) return;
       const lines = redactProblems(found, resolver.redactFor(null)).map(formatProblem);

@@ -1,6 +1,6 @@
 // Looks up what an agent needs from the operator's config.
 import { nearestName } from '#base';
-import type { Agent, Problem, ProviderConfig, ServerConfig } from '#contracts';
+import type { AgentNeeds, Problem, ProviderConfig, ServerConfig } from '#contracts';
 import { splitServer } from '#core/orchestration';
 import { builtinSchemas } from '#core/session';
 import type { SourcedConfig, ResolvedConfig } from '#core/registry';
@@ -19,12 +19,12 @@ export type RequiredConfig = {
 export type UnlocatedProblem = Pick<Problem, 'message' | 'nearest'> & { readonly key: 'models' | 'tools' };
 
 export const findRequiredConfig = (
-  agent: Pick<Agent, 'models' | 'servers'>,
+  needs: Pick<AgentNeeds, 'models' | 'servers'>,
   config: ResolvedConfig,
 ): RequiredConfig => {
   const problems: UnlocatedProblem[] = [];
   const providers = new Map<string, SourcedConfig<ProviderConfig>>();
-  for (const model of agent.models) {
+  for (const model of needs.models) {
     if (typeof model !== 'string') continue;
     const name = providerName(model);
     const found = config.providers[name];
@@ -32,7 +32,7 @@ export const findRequiredConfig = (
     else problems.push(unknownProvider(name, Object.keys(config.providers)));
   }
   const servers = new Map<string, { sourced: SourcedConfig<ServerConfig>; only: readonly string[] | null }>();
-  for (const [name, only] of toolsByServer(agent.servers)) {
+  for (const [name, only] of toolsByServer(needs.servers)) {
     const sourced = config.servers[name];
     if (sourced !== undefined) servers.set(name, { sourced, only });
     else problems.push(unknownServer(name, Object.keys(config.servers)));

@@ -6,6 +6,7 @@
 import { CloisterError } from '#base';
 import type {
   Agent,
+  AgentNeeds,
   Model,
   ModelSummary,
   Overlay,
@@ -24,7 +25,7 @@ import { prepareModel } from './prepare-model.ts';
 import { prepareServer } from './prepare-server.ts';
 
 type Recipe = {
-  readonly agent: Pick<Agent, 'file' | 'caching' | 'models' | 'servers'>;
+  readonly agent: Pick<Agent, 'file' | 'resources'>;
   readonly models: readonly PreparedModel[];
   /** Those whose provider lacks variables. */
   readonly lacking: readonly PassedOverModel[];
@@ -74,7 +75,7 @@ export class ResourceResolver {
   /** Looks up everything that these agents and their children name. */
   async prepare(agents: readonly Agent[], report: (agent: Agent, problem: UnlocatedProblem) => void): Promise<void> {
     const all = withChildren(agents);
-    const compactors = new Set([...all].map(({ compactor }) => compactor));
+    const compactors = new Set([...all].map(({ children: { compactor } }) => compactor));
     for (const agent of all) {
       const key = recipeKey(agent);
       if (key === null || this.#recipes.has(key)) continue;
@@ -88,8 +89,11 @@ export class ResourceResolver {
   /** For the cells of this agent, also with these models instead of its own; without an agent, for places outside any cell. */
   redactFor(agent: Agent | null, models: readonly string[] = []): Redact | null {
     if (agent === null) return this.#redactors.forEveryone;
+    const { resources } = agent;
     return this.#redactors.forAgent(agent, models, () =>
-      [agent, ...models.map((model) => ({ ...agent, models: [model] }))].flatMap((one) => this.#ownSecrets(one)),
+      [agent, ...models.map((model) => ({ ...agent, resources: { ...resources, models: [model] } }))].flatMap((one) =>
+        this.#ownSecrets(one),
+      ),
     );
   }
 
@@ -100,7 +104,7 @@ export class ResourceResolver {
   /** The agent's models that cannot be used, because variables have no value; undefined: none. */
   passedOver(agent: Agent): readonly PassedOverModel[] | undefined {
     const lacking = this.lackingModels(agent);
-    return lacking.length === 0 || lacking.length === agent.models.length ? undefined : lacking;
+    return lacking.length === 0 || lacking.length === agent.resources.models.length ? undefined : lacking;
   }
 
   /** The same, even if they are all the models that the agent has. */
@@ -134,7 +138,7 @@ export class ResourceResolver {
 
   #models(agent: Agent, recipe: Recipe, without?: readonly string[]): readonly (PreparedModel | Model)[] {
     const left = without ?? this.passedOver(agent)?.map(({ model }) => model) ?? [];
-    const models = agent.models.flatMap((model): readonly (PreparedModel | Model)[] => {
+    const models = agent.resources.models.flatMap((model): readonly (PreparedModel | Model)[] => {
       if (typeof model !== 'string') return [model];
       return left.includes(model) ? [] : [recipe.models.find(({ name }) => name === model)!];
     });
@@ -143,7 +147,7 @@ export class ResourceResolver {
 
   /** The context size of the agent's first model, if known. */
   contextTokens(agent: Agent): number | undefined {
-    const [first = this.#fallback[0]] = agent.models;
+    const [first = this.#fallback[0]] = agent.resources.models;
     if (typeof first !== 'string') return first?.contextTokens;
     return this.#findRecipe(agent)?.models.find(({ name }) => name === first)?.summary.contextTokens;
   }
@@ -160,7 +164,7 @@ export class ResourceResolver {
   #partOfParent(agent: Agent): Recipe | undefined {
     const whole = [...this.#recipes.values()].find((recipe) => covers(recipe.agent, agent));
     if (whole === undefined) return undefined;
-    const uses = toolsByServer(agent.servers);
+    const uses = toolsByServer(agent.resources.servers);
     const sources = whole.sources.flatMap((source) => {
       const only = uses.get(source.name);
       return only === undefined ? [] : [{ ...source, only }];
@@ -171,7 +175,7 @@ export class ResourceResolver {
 
   async #lookUp(agent: Agent, isOptional: boolean, report: (problem: UnlocatedProblem) => void): Promise<Recipe> {
     const { resolved, layers } = this.#configs.forFile(agent.file);
-    const { providers, servers, problems } = findRequiredConfig(agent, resolved);
+    const { providers, servers, problems } = findRequiredConfig(agent.resources, resolved);
     for (const problem of problems) report(problem);
     const declared = declaredEntries({ providers, servers });
     const found = overlayFor(
@@ -179,8 +183,8 @@ export class ResourceResolver {
       layers,
     );
     const { overlay, missing } = this.#offline ? withFakeValues(found) : found;
-    const lacking = modelsLacking(agent.models, providers, missing);
-    const hasModel = isOptional || lacking.length < agent.models.length;
+    const lacking = modelsLacking(agent.resources.models, providers, missing);
+    const hasModel = isOptional || lacking.length < agent.resources.models.length;
     const lost = missingVariables(hasModel ? [] : lacking, { servers, missing });
     for (const key of ['models', 'tools'] as const)
       if (lost[key].length > 0) report({ key, message: `${missingVariablesMessage(lost[key])}.`, nearest: null });
@@ -197,10 +201,10 @@ export class ResourceResolver {
         return [];
       }
     };
-    const { caching } = agent;
+    const { caching } = agent.resources;
     const inspectOnly = this.#inspectOnly;
     const models = await flatMapInOrder(
-      agent.models.filter((model) => typeof model === 'string'),
+      agent.resources.models.filter((model) => typeof model === 'string'),
       (name) =>
         attempt('models', async () => {
           const make = await prepareModel(name, {
@@ -254,7 +258,7 @@ export class ResourceResolver {
 
 /** The named models whose providers lack variables. */
 const modelsLacking = (
-  models: Agent['models'],
+  models: AgentNeeds['models'],
   providers: RequiredConfig['providers'],
   missing: readonly string[],
 ): readonly PassedOverModel[] =>
@@ -301,20 +305,21 @@ const flatMapInOrder = async <T, U>(
 };
 
 /** Whether one has the same models from the same file, and at least the same tools. */
-const covers = (one: Recipe['agent'], { file, caching, models, servers }: Agent): boolean =>
+const covers = (one: Recipe['agent'], { file, resources: { caching, models, servers } }: Agent): boolean =>
   one.file === file &&
-  one.caching === caching &&
-  one.models.length === models.length &&
-  one.models.every((model, index) => isSameModel(model, models[index]!)) &&
-  servers.every((server) => one.servers.includes(server));
+  one.resources.caching === caching &&
+  one.resources.models.length === models.length &&
+  one.resources.models.every((model, index) => isSameModel(model, models[index]!)) &&
+  servers.every((server) => one.resources.servers.includes(server));
 
-const isSameModel = (one: Agent['models'][number], other: Agent['models'][number]): boolean =>
+const isSameModel = (one: Model | string, other: Model | string): boolean =>
   one === other || (typeof one === 'object' && typeof other === 'object' && one.language === other.language);
 
 /** Identifies what an agent needs from the config, and which config; null when it needs nothing. */
 const recipeKey = (agent: Agent): string | null => {
   // probe: equipment-key
-  const { file, caching, models, servers } = agent;
+  const { file, resources } = agent;
+  const { caching, models, servers } = resources;
   return needsConfig(agent)
     ? JSON.stringify([file, caching, models.filter((model) => typeof model === 'string'), servers])
     : null;

@@ -1,13 +1,14 @@
 // Resources of agents that bring their models and tools as objects: nothing to look up or to create.
 import { CloisterError } from '#base';
 import type { Agent, SessionResources, Model, SourceUse } from '#contracts';
+import { startableAgents } from '#core/orchestration';
 
 export const resourcesFromCode = (fallback: readonly Model[]): ((agent: Agent) => SessionResources) => {
   const known = new WeakMap<Agent, SessionResources>();
   return (agent) => {
     let resources = known.get(agent);
     if (resources === undefined) {
-      const models = agent.models as readonly Model[];
+      const models = agent.resources.models as readonly Model[];
       resources = { models: models.length > 0 ? models : fallback, sources: codeSources(agent) };
       known.set(agent, resources);
     }
@@ -16,10 +17,10 @@ export const resourcesFromCode = (fallback: readonly Model[]): ((agent: Agent) =
 };
 
 export const codeSources = (agent: Agent): readonly SourceUse[] =>
-  agent.sources.map((source) => ({ source, only: null }));
+  agent.resources.sources.map((source) => ({ source, only: null }));
 
 /** Whether an agent names models or servers that the operator's config must define. */
-export const needsConfig = ({ models, servers }: Agent): boolean =>
+export const needsConfig = ({ resources: { models, servers } }: Agent): boolean =>
   servers.length > 0 || models.some((model) => typeof model === 'string');
 
 export const notLookedUp = ({ name }: Agent): CloisterError =>
@@ -29,10 +30,8 @@ export const notLookedUp = ({ name }: Agent): CloisterError =>
 export const withChildren = (agents: readonly Agent[]): ReadonlySet<Agent> => {
   const all = new Set(agents);
   for (const agent of all) {
-    for (const child of [...agent.agents, ...agent.spawnable]) all.add(child);
-    if (agent.compactor !== null) all.add(agent.compactor);
-    for (const member of agent.members) all.add(member);
-    if (agent.coordinator !== null) all.add(agent.coordinator.plans).add(agent.coordinator.answers);
+    for (const child of startableAgents(agent)) all.add(child);
+    if (agent.children.compactor !== null) all.add(agent.children.compactor);
   }
   return all;
 };

@@ -70,7 +70,7 @@ const checkMayBranchTo = (name: string, { agent: from, id }: Checkpoint, ports: 
     ports.checkAgent(name);
     throw new CloisterError('agent_unknown', `"${name}" is not loaded; pass its file so that its grants are known.`);
   }
-  if (!agent.grants.includes('history'))
+  if (!agent.permissions.grants.includes('history'))
     throw new CloisterError('branch_refused', `"${name}" has no grant "history" for checkpoint ${id} of "${from}".`);
 };
 

@@ -9,7 +9,10 @@ import type { TurnEntry } from './entries.ts';
 import type { TurnNode } from './turn-chain.ts';
 
 /** An attachment, or the agent's own grant, lets it read other agents' entries. Throws `conversation_refused`. */
-export const checkMayReadConversation = (conversation: ConversationState, { name, grants }: Agent): void => {
+export const checkMayReadConversation = (
+  conversation: ConversationState,
+  { name, permissions: { grants } }: Agent,
+): void => {
   const { ref, attached, branched } = conversation;
   const own = ref.agent === name && branched?.foreign !== true;
   if (own || attached.includes(name) || grants.includes('history')) return;

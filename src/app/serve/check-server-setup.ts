@@ -31,20 +31,20 @@ export const checkServedAgents = (
 const checkToolNames = (agents: readonly Agent[]): void => {
   const byToolName = new Map<string, Agent>();
   for (const agent of agents) {
-    const first = byToolName.get(agent.modelToolName);
+    const first = byToolName.get(agent.signature.modelToolName);
     if (first !== undefined)
       throw new CloisterError(
         'options_invalid',
         `agents: ${clashText(first, agent)} Set another \`toolName\` in one of them.`,
       );
-    byToolName.set(agent.modelToolName, agent);
+    byToolName.set(agent.signature.modelToolName, agent);
   }
 };
 
 const clashText = (one: Agent, other: Agent): string =>
-  one.toolName === other.toolName
-    ? `"${one.name}" and "${other.name}" have the same tool name, "${one.toolName}".`
-    : `the tool names of "${one.name}" ("${one.toolName}") and "${other.name}" ("${other.toolName}") are the same to models: "${one.modelToolName}".`;
+  one.signature.toolName === other.signature.toolName
+    ? `"${one.name}" and "${other.name}" have the same tool name, "${one.signature.toolName}".`
+    : `the tool names of "${one.name}" ("${one.signature.toolName}") and "${other.name}" ("${other.signature.toolName}") are the same to models: "${one.signature.modelToolName}".`;
 
 const entriesShape = listOf(storedShape(tokenShape));
 

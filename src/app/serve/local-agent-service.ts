@@ -147,7 +147,7 @@ export class LocalAgentService implements AgentService {
     const entry = this.#entry(caller);
     const agent = this.agent(caller, request.agent);
     // No caller gets more than the agent's definition allows.
-    const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.budget);
+    const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.caps.budget);
     const { slots } = this.#ports;
     const slotRequest = {
       agent: agent.name,

@@ -12,7 +12,8 @@ import { eagerEvents } from './eager-events.ts';
 /** `activity`: the answer includes descriptions of activity. Must be called as soon as the run starts; it would otherwise miss the first events. */
 export const serveRun = (active: ActiveRun, activity: boolean): ServeRunRequest => {
   const { session, agent, request, client } = active;
-  const answerOnly = (request.format ?? (request.schema === undefined ? agent.output.format : 'json')) === 'json';
+  const answerOnly =
+    (request.format ?? (request.schema === undefined ? agent.signature.output.format : 'json')) === 'json';
   const options = { answerOnly, activity };
   if (client === undefined) return (signal) => serveWholeRun(active, options, signal);
   client.attach(session);

@@ -23,7 +23,7 @@ export const verifyLimits =
     const definition = cell && records.definitions.get(cell.birth.digest);
     // A team fails as one of its cells did.
     if (cell === undefined || definition === undefined || definition.team !== undefined) return;
-    const fault = limitFault(ended.outcome, cell, resolveLimits(definition, cell.birth.parent === null));
+    const fault = limitFault(ended.outcome, cell, resolveLimits(definition.limits, cell.birth.parent === null));
     if (fault !== null) problems.add('outcome-limit', problemLocation(frame, ended.cell), fault);
   };
 

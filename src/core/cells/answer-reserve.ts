@@ -8,12 +8,9 @@ const share = 3 / 8;
 const [reserveTokensMax, reserveNanoUsdMax] = [25_000, 0.3e9];
 
 /** Computed from the caps alone: their share, but no more than an answer needs. In dollars at least an eighth: prices differ. */
-export const answerReserve = (
-  { coordinator }: Agent,
-  answers: boolean,
-  { tokens, nanoUsd }: Amounts,
-): Amounts | undefined => {
-  if (coordinator === null || !answers || (tokens === undefined && nanoUsd === undefined)) return undefined;
+export const answerReserve = ({ team }: Agent, answers: boolean, { tokens, nanoUsd }: Amounts): Amounts | undefined => {
+  if ((team?.coordinator ?? null) === null || !answers || (tokens === undefined && nanoUsd === undefined))
+    return undefined;
   return {
     ...(tokens === undefined ? {} : { tokens: Math.min(reserveTokensMax, Math.floor(tokens * share)) }),
     ...(nanoUsd === undefined

@@ -45,7 +45,7 @@ export const createChild = (caller: Caller, request: ChildRequest): StartedChild
   }
   const shares = crossGifts(caller, cell, request, moment);
   const spawned = request.spawn && spawnIdentity(request.spawn, agent, caller, cell);
-  const caps = lowerCaps(agent.budget, caller.account.caps);
+  const caps = lowerCaps(agent.caps.budget, caller.account.caps);
   const floor = agent.team === null ? undefined : answerReserve(agent, true, caps);
   const recorded = run.recorded?.cells.get(cell)?.birth;
   return {
@@ -55,7 +55,7 @@ export const createChild = (caller: Caller, request: ChildRequest): StartedChild
     goal,
     caps,
     // probe: child-deadline
-    deadline: earliestDeadline(agent.budget, caller.deadline, caller.now),
+    deadline: earliestDeadline(agent.caps.budget, caller.deadline, caller.now),
     ancestry: [...caller.ancestry, agentIdentity(agent)],
     groupTokens: recorded?.groupTokens ?? request.groupTokens,
     ...(floor === undefined ? {} : { floor }),

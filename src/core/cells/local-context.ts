@@ -85,7 +85,8 @@ export class LocalContext implements LiveCell {
     run.door.admit(partyOf(seed));
     const receivedCrossings = (this.receivedCrossings = new ReceivedCrossings(this, seed.goal));
     if (seed.frame !== undefined) receivedCrossings.addFromFrame(seed.frame);
-    if (!run.follower.onlyRepeats && (this.spawned !== null || this.agent.messages !== null)) run.mail.register(this);
+    if (!run.follower.onlyRepeats && (this.spawned !== null || this.agent.permissions.messages !== null))
+      run.mail.register(this);
     const { halted } = this.#recorded ?? {};
     if (halted) this.#inFlight.halted = halted;
   }

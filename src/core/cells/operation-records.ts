@@ -12,7 +12,7 @@ export const operationName = (operation: Operation): string => {
     case 'step':
       return operation.name;
     case 'child':
-      return `agent:${operation.agent.toolName}`;
+      return `agent:${operation.agent.signature.toolName}`;
     case 'sleep':
       return 'sleep';
     case 'post':

@@ -37,7 +37,7 @@ const spawnEvents = (
     agent_id: agent,
     goal: contentFor(frame, child, 'goal') ?? '',
     tools: (definition?.tools ?? []).map(({ name }) => name),
-    timeout_ms: resolveLimits(definition ?? { limits: {} }, false).timeout_ms,
+    timeout_ms: resolveLimits(definition?.limits ?? {}, false).timeout_ms,
   };
   const base = { type: 'spawn_request', correlation_id: child, at: frame.at, payload } as const;
   return [

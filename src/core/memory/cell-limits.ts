@@ -7,7 +7,7 @@ export const limitsOf = (agent: Agent, isRoot: boolean): CellLimits => {
   const cache = isRoot ? rootCache : childCache;
   let limits = cache.get(agent);
   if (limits === undefined) {
-    limits = Object.freeze(resolveLimits(agent, isRoot));
+    limits = Object.freeze(resolveLimits(agent.caps.limits, isRoot));
     cache.set(agent, limits);
   }
   return limits;

@@ -4,9 +4,9 @@ import type { JsonObject } from '#base';
 import type { Agent, ToolSchema } from '#contracts';
 
 export const agentToolSchema = (agent: Agent): ToolSchema => ({
-  name: agent.modelToolName,
+  name: agent.signature.modelToolName,
   description: agent.description,
-  inputSchema: agent.input.format === 'json' ? jsonInputSchema(agent) : textInputSchema(agent),
+  inputSchema: agent.signature.input.format === 'json' ? jsonInputSchema(agent) : textInputSchema(agent),
 });
 
 const reasonSchema: JsonObject = {
@@ -47,7 +47,7 @@ const textInputSchema = (agent: Agent): JsonObject => ({
 
 /** The agent's own schema, with the options of a call added where they can be. */
 const jsonInputSchema = (agent: Agent): JsonObject => {
-  const { schema = {} } = agent.input;
+  const { schema = {} } = agent.signature.input;
   const added = Object.entries(callOptions(agent)).filter(([name]) => canAdd(schema, name));
   return {
     ...schema,
@@ -60,7 +60,7 @@ const jsonInputSchema = (agent: Agent): JsonObject => {
 
 /** Which of its arguments are options of the call; the others are the agent's input. A name in the agent's own schema is its input. */
 export const callOptionNames = (agent: Agent): readonly string[] => {
-  const { format, schema = {} } = agent.input;
+  const { format, schema = {} } = agent.signature.input;
   return Object.keys(callOptions(agent)).filter((name) => format === 'text' || canAdd(schema, name));
 };
 
@@ -90,7 +90,7 @@ export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
         type: 'array',
         minItems: 1,
         maxItems: tasksMax,
-        items: agents.some(({ input }) => input.format === 'json')
+        items: agents.some(({ signature: { input } }) => input.format === 'json')
           ? { anyOf: agents.map((agent, index) => taskSchema([agent], index)) }
           : taskSchema(agents, 0),
       },
@@ -102,7 +102,9 @@ export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
 
 /** One task for one of these agents, which all have the same input format. */
 const taskSchema = (agents: readonly Agent[], index: number): JsonObject => {
-  const { input } = agents[0]!;
+  const {
+    signature: { input },
+  } = agents[0]!;
   const place = `/properties/tasks/items/anyOf/${index}/properties/input`;
   const requested: JsonObject =
     input.format === 'json'
@@ -111,7 +113,7 @@ const taskSchema = (agents: readonly Agent[], index: number): JsonObject => {
   return {
     type: 'object',
     properties: {
-      agent: { type: 'string', enum: agents.map(({ modelToolName }) => modelToolName) },
+      agent: { type: 'string', enum: agents.map(({ signature: { modelToolName } }) => modelToolName) },
       ...requested,
       reason: reasonSchema,
     },

@@ -23,7 +23,7 @@ export const agentTool = (agent: Agent): ToolRunner => ({
     const request = readCall(agent, args);
     const absent = absentTool(agent, request);
     if (absent !== null) return failingChain(call, session, 'tool_arguments', absent);
-    const nth = session.cell.nextOutputNumber(agent.modelToolName);
+    const nth = session.cell.nextOutputNumber(agent.signature.modelToolName);
     const started = restrictAgent(agent, request);
     return {
       begin: [() => beginChild(call, started, request, session)],
@@ -42,7 +42,7 @@ const readCall = (agent: Agent, args: JsonObject): ChildGoal & Restriction => {
   const { reason, timeout_ms, tools } = Object.fromEntries(entries.filter(([name]) => names.includes(name)));
   const input = Object.fromEntries(entries.filter(([name]) => !names.includes(name)));
   const goal =
-    agent.input.format === 'json'
+    agent.signature.input.format === 'json'
       ? JSON.stringify(/* probe: child-json-goal */ input)
       : typeof args['prompt'] === 'string'
         ? args['prompt']
@@ -54,11 +54,13 @@ const childEnd = (agent: Agent, session: Session, nth: number, settled: Settleme
   const result = readChildResult(session, settled);
   const shownMax = session.cell.shownBytesMax;
   if (result !== null && exceedsPreview(result.envelope.output, shownMax))
-    session.cell.storeOutput(outputName(agent.modelToolName, nth, 'txt'), { text: result.envelope.output });
+    session.cell.storeOutput(outputName(agent.signature.modelToolName, nth, 'txt'), { text: result.envelope.output });
   const of: Source[] = [{ from: 'operation', no }, ...(result === null ? [] : [result.source])];
   return {
     show: { rule: 'child-result@1', of, with: [shownMax, nth] },
-    ...(hasAnswered(result?.envelope) ? { present: [agent.toolName] } : { missing: [agent.toolName] }),
+    ...(hasAnswered(result?.envelope)
+      ? { present: [agent.signature.toolName] }
+      : { missing: [agent.signature.toolName] }),
   };
 };
 
@@ -117,7 +119,7 @@ export const childRequest = (
 
 /** Null if the cell may call agents. Spawning has a limit of its own. */
 export const depthFailure = ({ runtime, agent }: Cell): Failure | null =>
-  runtime.depth < agent.depth ? null : { code: 'depth_reached', detail: `The limit is ${agent.depth}.` };
+  runtime.depth < agent.caps.depth ? null : { code: 'depth_reached', detail: `The limit is ${agent.caps.depth}.` };
 
 const refuseChild = (agent: Agent, goal: string, session: Session): Failure | null => {
   const { cell } = session;
@@ -134,7 +136,7 @@ const refuseChild = (agent: Agent, goal: string, session: Session): Failure | nu
 
 /** Checks a goal against the agent's input schema. */
 export const inputProblems = (
-  { input }: Agent,
+  { signature: { input } }: Agent,
   goal: string,
   { ports: { world }, checkSteps }: Pick<Session, 'checkSteps'> & { readonly ports: Pick<Session['ports'], 'world'> },
 ): readonly string[] => {

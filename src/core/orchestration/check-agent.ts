@@ -46,12 +46,12 @@ const checkTools = ({ tools = [], agents = [], gather }: AgentOptions, reject: R
   const names = [
     'read_output',
     ...tools.map((tool) => (typeof tool === 'string' ? (isBuiltin(tool) ? tool : `${tool}__`) : nameOf(tool))),
-    ...agents.map(({ modelToolName }) => modelToolName),
+    ...agents.map(({ signature: { modelToolName } }) => modelToolName),
     ...(gather === undefined ? [] : ['gather']),
   ];
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
   if (duplicate === undefined) return;
-  const holders = agents.filter(({ modelToolName }) => modelToolName === duplicate);
+  const holders = agents.filter(({ signature: { modelToolName } }) => modelToolName === duplicate);
   reject('tools', `unique tool names; "${duplicate}" is used twice${holdersText(holders)}`);
 };
 
@@ -61,6 +61,6 @@ const nameOf = (tool: { readonly name: string }): string => ('list' in tool ? `$
 
 /** Which agents have the name, and how they write it: a dot and an underscore are the same to models. */
 const holdersText = (agents: readonly Agent[]): string => {
-  const holders = agents.map(({ name, toolName }) => `"${toolName}" of agent "${name}"`);
+  const holders = agents.map(({ name, signature: { toolName } }) => `"${toolName}" of agent "${name}"`);
   return holders.length === 0 ? '' : `. Models see it for ${holders.join(' and for ')}`;
 };

@@ -1,11 +1,12 @@
 // Checks a request before anything is recorded or spent.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Agent, Budget, ModelSummary, TeamGoal, Validate } from '#contracts';
+import type { Agent, AgentTeam, Budget, InputFormat, ModelSummary, TeamGoal, Validate } from '#contracts';
 import { parseTasks } from '#core/tasks';
 import { goalBytesMax } from './agent-tool.ts';
 import { callOptionNames } from './agent-tool-schema.ts';
 import { checkBudget } from './check-agent.ts';
+import { startableAgents } from './define-agent.ts';
 
 type RequestPorts = {
   readonly validate: Validate;
@@ -26,7 +27,7 @@ export const checkRequest = (
   if (bytes > goalBytesMax)
     throw new CloisterError('goal_too_large', `It has ${bytes} bytes; the limit is ${goalBytesMax}.`);
   checkBudget(budget);
-  checkModels(agent, budget?.usd ?? agent.budget.usd, ports);
+  checkModels(agent, budget?.usd ?? agent.caps.budget.usd, ports);
   return goal;
 };
 
@@ -40,21 +41,21 @@ export const checkTeamRequest = (
   const { goal, tasks, answer } = request;
   if (team.team === null) throw new CloisterError('team_invalid', `"${team.name}" is an agent, not a team.`);
   if (tasks === null && (goal ?? '').trim() === '') throw new CloisterError('goal_empty');
-  if (team.coordinator === null && (tasks === null || answer))
+  if (team.team.coordinator === null && (tasks === null || answer))
     throw new CloisterError('team_invalid', `Team "${team.name}" has no coordinator to plan or to answer: add one.`);
-  const limits = { assignees: Object.keys(team.team.members), allowAll: true };
+  const limits = { assignees: Object.keys(team.team.rules.members), allowAll: true };
   const checkedTasks = tasks === null ? null : parseTasks(tasks, undefined, limits);
   if (utf8Bytes(goal ?? '') > goalBytesMax)
     throw new CloisterError('goal_too_large', `The limit is ${goalBytesMax} bytes.`);
   checkBudget(budget);
-  checkModels(team, budget?.usd ?? team.budget.usd, ports);
+  checkModels(team, budget?.usd ?? team.caps.budget.usd, ports);
   return JSON.stringify({ ...request, tasks: checkedTasks } satisfies TeamGoal);
 };
 
 /** An object has the shape of a call to the agent's tool. */
 const goalText = (agent: Agent, input: string | JsonObject, validate: Validate): string => {
-  if (agent.team !== null) return teamGoal(agent, input);
-  if (agent.input.format === 'text') {
+  if (agent.team !== null) return teamGoal(agent.name, agent.team, input);
+  if (agent.signature.input.format === 'text') {
     if (typeof input !== 'object' || input === null) return input;
     const { prompt } = input;
     if (typeof prompt !== 'string')
@@ -62,23 +63,23 @@ const goalText = (agent: Agent, input: string | JsonObject, validate: Validate):
     return prompt;
   }
   const value = typeof input === 'string' ? parseJsonGoal(agent, input) : withoutReason(agent, input);
-  const problems = schemaProblems(objectSchema(agent.input), value, validate);
+  const problems = schemaProblems(objectSchema(agent.signature.input), value, validate);
   if (problems.length > 0)
     throw new CloisterError('goal_schema', `Agent "${agent.name}": ${problems.slice(0, 5).join('; ')}.`);
   return JSON.stringify(value);
 };
 
-const objectSchemas = new WeakMap<Agent['input'], JsonObject>();
+const objectSchemas = new WeakMap<InputFormat, JsonObject>();
 
 /** The same object each time, so that the schema is prepared only once. */
-const objectSchema = (input: Agent['input']): JsonObject => {
+const objectSchema = (input: InputFormat): JsonObject => {
   const known = objectSchemas.get(input) ?? { ...input.schema, type: 'object' };
   objectSchemas.set(input, known);
   return known;
 };
 
 /** A team that is called like an agent plans its own tasks: the text of a goal is never parsed as tasks. */
-const teamGoal = ({ name, coordinator }: Agent, input: string | JsonObject): string => {
+const teamGoal = (name: string, { coordinator }: AgentTeam, input: string | JsonObject): string => {
   const goal = typeof input === 'string' ? input : input['prompt'];
   if (typeof goal !== 'string' || goal.trim() === '') throw new CloisterError('goal_empty');
   if (coordinator === null)
@@ -118,7 +119,7 @@ const checkModels = (root: Agent, usd: number | undefined, ports: RequestPorts):
   const queue: { readonly agent: Agent; readonly capped: boolean }[] = [{ agent: root, capped: usd !== undefined }];
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     const { agent } = next;
-    const capped = next.capped || agent.budget.usd !== undefined;
+    const capped = next.capped || agent.caps.budget.usd !== undefined;
     const checked = seen.get(agent) ?? new Set();
     if (checked.has(capped)) continue;
     seen.set(agent, checked.add(capped));
@@ -127,13 +128,6 @@ const checkModels = (root: Agent, usd: number | undefined, ports: RequestPorts):
     const unpriced = models.find(({ price }) => price === undefined);
     if (capped && unpriced !== undefined)
       throw new CloisterError('model_unpriced', `Agent "${agent.name}", model "${unpriced.language.modelId}".`);
-    const { plans, answers } = agent.coordinator ?? {};
-    const coordinators = [plans, answers].filter((one) => one !== undefined);
-    queue.push(
-      ...[...agent.agents, ...agent.spawnable, ...agent.members, ...coordinators].map((child) => ({
-        agent: child,
-        capped,
-      })),
-    );
+    queue.push(...startableAgents(agent).map((child) => ({ agent: child, capped })));
   }
 };

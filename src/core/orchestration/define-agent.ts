@@ -3,7 +3,9 @@ import { canonicalJson, CloisterError, deepFreeze, omitUndefined, isName, isSame
 import type { Json, JsonObject } from '#base';
 import type {
   Agent,
+  AgentCaps,
   AgentOptions,
+  AgentPermissions,
   Budget,
   BuiltinTool,
   AgentDefinition,
@@ -32,7 +34,7 @@ const grantsDefault: readonly GrantName[] = ['goal', 'result', 'note'];
 export const defineAgent = (options: AgentOptions): Agent => buildAgent(options, null);
 
 /** What an agent file cannot set itself. Default: as in code. */
-export type OperatorSettings = Partial<Pick<Agent, 'inheritable' | 'depth'>>;
+export type OperatorSettings = Partial<Pick<AgentCaps, 'inheritable' | 'depth'>>;
 
 /** `file`: the path of the agent file; null for an agent defined in code. */
 export const buildAgent = (options: AgentOptions, file: string | null, operator: OperatorSettings = {}): Agent => {
@@ -43,49 +45,54 @@ export const buildAgent = (options: AgentOptions, file: string | null, operator:
     name: options.name,
     description: options.description,
     usage: options.usage ?? '',
-    prompt: options.prompt,
-    models: Object.freeze((options.models ?? []).map(toModel)),
-    tools: Object.freeze(tools.filter(isTool)),
-    builtins: Object.freeze(names.filter(isBuiltin)),
-    sources: Object.freeze(tools.filter(isSource)),
-    servers: Object.freeze(names.filter((name) => !isBuiltin(name))),
-    agents: Object.freeze([...(options.agents ?? [])]),
-    gather: options.gather ?? null,
-    toolName: options.toolName ?? options.name,
-    modelToolName: toToolName(options.toolName ?? options.name),
-    input: options.input === undefined ? plainText : deepFreeze(structuredClone(options.input)),
-    output: options.output === undefined ? plainText : deepFreeze(structuredClone(options.output)),
-    agentsAtOnce: options.agentsAtOnce ?? null,
-    caching: options.caching ?? 'none',
     file,
-    limits: omitUndefined(options.limits),
-    inheritable: Object.freeze(operator.inheritable ?? omitUndefined(options.limits)),
-    depth: operator.depth ?? depthDefault,
-    settings: omitUndefined(options.settings),
-    budget: withoutInfinity(options.budget),
-    grants: [...(options.grants ?? grantsDefault)],
-    share: Object.freeze([...(options.share ?? [])]),
-    budgetGroup: options.budgetGroup ?? null,
-    compactor: options.compaction === undefined ? null : compactorFor(options.name, options.compaction, file),
-    canReadOutput: false,
+    prompt: options.prompt,
+    signature: {
+      toolName: options.toolName ?? options.name,
+      modelToolName: toToolName(options.toolName ?? options.name),
+      input: options.input === undefined ? plainText : deepFreeze(structuredClone(options.input)),
+      output: options.output === undefined ? plainText : deepFreeze(structuredClone(options.output)),
+    },
+    resources: {
+      models: Object.freeze((options.models ?? []).map(toModel)),
+      caching: options.caching ?? 'none',
+      settings: omitUndefined(options.settings),
+      tools: Object.freeze(tools.filter(isTool)),
+      builtins: Object.freeze(names.filter(isBuiltin)),
+      sources: Object.freeze(tools.filter(isSource)),
+      servers: Object.freeze(names.filter((name) => !isBuiltin(name))),
+      canReadOutput: false,
+    },
+    caps: {
+      limits: omitUndefined(options.limits),
+      inheritable: Object.freeze(operator.inheritable ?? omitUndefined(options.limits)),
+      depth: operator.depth ?? depthDefault,
+      budget: withoutInfinity(options.budget),
+      budgetGroup: options.budgetGroup ?? null,
+    },
+    children: {
+      agents: Object.freeze([...(options.agents ?? [])]),
+      gather: options.gather ?? null,
+      agentsAtOnce: options.agentsAtOnce ?? null,
+      spawns: options.spawns === undefined ? null : toSpawnRules(options.spawns, tools),
+      spawnable: Object.freeze((options.spawns?.agents ?? []).filter((agent) => agent !== 'self')),
+      compactor: options.compaction === undefined ? null : compactorFor(options.name, options.compaction, file),
+    },
+    permissions: toPermissions(options),
     team: null,
-    members: Object.freeze([]),
-    coordinator: null,
-    ...toMailFields(options),
   });
 };
 
 const plainText = Object.freeze({ format: 'text' as const });
 
-type MailFields = Pick<Agent, 'spawns' | 'spawnable' | 'messages' | 'topics'>;
-
 /** An agent with a mail tool takes part in mail, with or without `messages`. */
-const toMailFields = ({ spawns, messages, topics = [], tools = [] }: AgentOptions): MailFields => {
+const toPermissions = (options: AgentOptions): AgentPermissions => {
+  const { grants = grantsDefault, share = [], messages, topics = [], tools = [] } = options;
   const { hear = [], say = [] } = isList(topics) ? { hear: topics, say: topics } : topics;
   const usesMail = messages !== undefined || tools.some((tool) => typeof tool === 'string' && isMailTool(tool));
   return {
-    spawns: spawns === undefined ? null : toSpawnRules(spawns, tools),
-    spawnable: Object.freeze((spawns?.agents ?? []).filter((agent) => agent !== 'self')),
+    grants: [...grants],
+    share: Object.freeze([...share]),
     messages: usesMail ? Object.freeze([...(messages ?? ['parent', 'children'])]) : null,
     topics: { hear: [...hear], say: [...say] },
   };
@@ -116,7 +123,13 @@ const toSpawnRules = (options: SpawnOptions, tools: NonNullable<AgentOptions['to
 
 /** The same agent with a larger share of its caller's context, as the caller's definition allows. */
 export const withShare = (agent: Agent, share: readonly ShareName[]): Agent =>
-  completeDefinition({ ...agent, share: Object.freeze([...new Set([...agent.share, ...share])]) });
+  completeDefinition({
+    ...agent,
+    permissions: {
+      ...agent.permissions,
+      share: Object.freeze([...new Set([...agent.permissions.share, ...share])]),
+    },
+  });
 
 /** An ordinary agent: the old turns are its goal, and the summary is its result. */
 const compactorFor = (name: string, model: NonNullable<AgentOptions['compaction']>, file: string | null): Agent =>
@@ -136,26 +149,30 @@ const compactorPrompt =
 
 /** The same agent with the output format that its caller wants. */
 export const withOutputFormat = (agent: Agent, output: OutputFormat): Agent =>
-  completeDefinition({ ...agent, output: deepFreeze(structuredClone(output)) });
+  completeDefinition({ ...agent, signature: { ...agent.signature, output: deepFreeze(structuredClone(output)) } });
 
 /** The same agent with the tool `read_output`, because it is given texts that may be too long to show. */
 export const withReadOutput = (agent: Agent): Agent =>
   agent.definition.tools.some(({ name }) => name === 'read_output')
     ? agent
-    : completeDefinition({ ...agent, canReadOutput: true });
+    : completeDefinition({ ...agent, resources: { ...agent.resources, canReadOutput: true } });
 
 type AgentFields = Omit<Agent, 'definition' | 'digest'>;
 
 export const completeDefinition = (fields: AgentFields): Agent => {
-  const { input, output, grants, limits, settings, budget, share, budgetGroup, compactor } = fields;
-  const { spawns, messages, topics, inheritable, depth } = fields;
+  const { signature, resources, caps, children, permissions, team } = fields;
+  const { input, output } = signature;
+  const { limits, inheritable, depth, budget, budgetGroup } = caps;
+  const { spawns, compactor } = children;
+  const { grants, share, messages, topics } = permissions;
+  for (const group of [signature, resources, caps, children, permissions, team]) Object.freeze(group);
   const schemas = toolSchemas(fields);
   const definition: AgentDefinition = deepFreeze({
-    prompt: fillPrompt(fields),
+    prompt: fillPrompt(fields.prompt, output, limits),
     ...(fields.promptBy === undefined ? {} : { promptBy: fields.promptBy }),
     guidance: runtimeGuidance(fields, schemas),
     tools: schemas,
-    sources: [...fields.sources.map(({ name }) => name), ...fields.servers],
+    sources: [...resources.sources.map(({ name }) => name), ...resources.servers],
     input,
     output,
     grants,
@@ -165,16 +182,24 @@ export const completeDefinition = (fields: AgentFields): Agent => {
     ...(spawns === null ? {} : { spawns }),
     ...(messages === null ? {} : { messages }),
     ...(topics.hear.length + topics.say.length === 0 ? {} : { topics }),
-    ...(fields.team === null ? {} : { team: fields.team }),
-    ...(fields.given === undefined ? {} : { given: fields.given }),
+    ...(team === null ? {} : { team: team.rules }),
+    ...(resources.given === undefined ? {} : { given: resources.given }),
     limits,
     ...(spawns === null || isSameJson(inheritable, limits) ? {} : { inheritable }),
     ...(depth === depthDefault ? {} : { depth }),
-    settings,
+    settings: resources.settings,
     budget,
   });
   return Object.freeze({ ...fields, definition, digest: sha256(canonicalJson(definition as unknown as Json)) });
 };
+
+/** The agents that it may start itself. */
+export const startableAgents = ({ children, team }: Agent): readonly Agent[] => [
+  ...children.agents,
+  ...children.spawnable,
+  ...(team === null ? [] : team.members),
+  ...(team?.coordinator ? [team.coordinator.plans, team.coordinator.answers] : []),
+];
 
 const toModel = (model: NonNullable<AgentOptions['models']>[number]): Model | string => {
   if (typeof model === 'string') return model;
@@ -191,15 +216,8 @@ const isTool = (tool: AnyTool): tool is ToolDefinition => typeof tool === 'objec
 const withoutInfinity = (budget: Budget | undefined): Budget =>
   Object.fromEntries(Object.entries(omitUndefined(budget)).filter(([, amount]) => amount !== Infinity));
 
-const toolSchemas = ({
-  tools,
-  builtins,
-  sources,
-  servers,
-  agents,
-  gather,
-  canReadOutput,
-}: AgentFields): readonly ToolSchema[] => {
+const toolSchemas = ({ resources, children: { agents, gather } }: AgentFields): readonly ToolSchema[] => {
+  const { tools, builtins, sources, servers, canReadOutput } = resources;
   const own = tools.map(({ name, description, inputSchema }) => ({
     name,
     description,

@@ -2,7 +2,7 @@
 import { CloisterError, deepFreeze, isObject } from '#base';
 import { checkShape, listOf, object, oneOf, whole } from '#base/shapes';
 import type { Shape } from '#base/shapes';
-import type { Agent, TeamOptions, TeamRules } from '#contracts';
+import type { Agent, AgentTeam, TeamOptions, TeamRules } from '#contracts';
 import { buildAgent, completeDefinition, withReadOutput } from './define-agent.ts';
 import type { OperatorSettings } from './define-agent.ts';
 import { planFormat } from './coordinator-prompts.ts';
@@ -19,19 +19,20 @@ export const buildTeam = (options: TeamOptions, file: string | null, operator?: 
   const plain = { name, description, prompt: '', ...(budget === undefined ? {} : { budget }) };
   const base = buildAgent(plain, file, operator);
   const pair = coordinator === undefined ? null : buildCoordinator(coordinator, rules);
-  const team = deepFreeze({
-    ...rules,
-    ...(pair === null ? {} : { coordinator: { plans: pair.plans.digest, answers: pair.answers.digest } }),
-  });
   return completeDefinition({
     ...base,
-    team,
-    // Each member also exists with `read_output`, for tasks whose results may be too long to show.
-    // probe: team-members
-    members: Object.freeze(agents.flatMap((agent) => [...new Set([agent, withReadOutput(agent)])])),
-    coordinator: pair,
+    team: {
+      rules: deepFreeze({
+        ...rules,
+        ...(pair === null ? {} : { coordinator: { plans: pair.plans.digest, answers: pair.answers.digest } }),
+      }),
+      // Each member also exists with `read_output`, for tasks whose results may be too long to show.
+      // probe: team-members
+      members: Object.freeze(agents.flatMap((agent) => [...new Set([agent, withReadOutput(agent)])])),
+      coordinator: pair,
+    },
     // The team receives its members' messages to each other, and tasks that are added while it works.
-    messages: Object.freeze(['children']),
+    permissions: { ...base.permissions, messages: Object.freeze(['children']) },
   });
 };
 
@@ -58,25 +59,18 @@ const toTeamRules = (options: TeamOptions): TeamRules => {
 const [planTasksDefault, planDepthDefault] = [200, 20];
 
 /** The agents that plan and answer have no tools, no sub-agents and no mail. */
-const buildCoordinator = (agent: Agent, rules: TeamRules): NonNullable<Agent['coordinator']> => {
+const buildCoordinator = (agent: Agent, rules: TeamRules): NonNullable<AgentTeam['coordinator']> => {
+  const { signature, children, permissions } = agent;
+  const resources = { ...agent.resources, tools: [], builtins: [], sources: [], servers: [] };
   const bare = {
     ...agent,
-    tools: [],
-    builtins: [],
-    sources: [],
-    servers: [],
-    agents: [],
-    gather: null,
-    agentsAtOnce: null,
-    spawns: null,
-    spawnable: [],
-    messages: null,
-    topics: { hear: [], say: [] },
-    share: [],
+    resources,
+    children: { ...children, agents: [], gather: null, agentsAtOnce: null, spawns: null, spawnable: [] },
+    permissions: { ...permissions, messages: null, topics: { hear: [], say: [] }, share: [] },
   };
   return Object.freeze({
-    plans: completeDefinition({ ...bare, output: planFormat(rules) }),
-    answers: completeDefinition({ ...bare, canReadOutput: true }),
+    plans: completeDefinition({ ...bare, signature: { ...signature, output: planFormat(rules) } }),
+    answers: completeDefinition({ ...bare, resources: { ...resources, canReadOutput: true } }),
   });
 };
 
@@ -88,7 +82,7 @@ const rosters = new WeakMap<Agent, Roster>();
 export const teamMember = (team: Agent, name: string, canReadOutput: boolean): Agent | undefined => {
   let roster = rosters.get(team);
   if (roster === undefined) {
-    const named = team.members.map((member) => [member.name, member] as const);
+    const named = team.team!.members.map((member) => [member.name, member] as const);
     roster = { plain: new Map(named.toReversed()), reading: new Map(named) };
     rosters.set(team, roster);
   }
@@ -96,7 +90,7 @@ export const teamMember = (team: Agent, name: string, canReadOutput: boolean): A
 };
 
 /** Each member once, in the order of the definition. */
-export const teamRoster = ({ members }: Agent): readonly Agent[] =>
+export const teamRoster = ({ members }: AgentTeam): readonly Agent[] =>
   members.filter((member, index) => members.findIndex(({ name }) => name === member.name) === index);
 
 const checkTeamOptions = (options: TeamOptions): void => {
@@ -119,7 +113,7 @@ const checkTeamOptions = (options: TeamOptions): void => {
 const checkMembers = ({ name, agents, coordinator }: TeamOptions, reject: RejectField): void => {
   for (const agent of [...agents, ...(coordinator === undefined ? [] : [coordinator])]) {
     if (agent.team !== null) reject('agents', `agents; "${agent.name}" is a team`);
-    if (agent.input.format !== 'text') reject('agents', `agents with text input; "${agent.name}" takes JSON`);
+    if (agent.signature.input.format !== 'text') reject('agents', `agents with text input; "${agent.name}" takes JSON`);
   }
   const names = agents.map((agent) => agent.name);
   const duplicate = names.find((one, index) => names.indexOf(one) !== index);

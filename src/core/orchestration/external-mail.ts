@@ -8,7 +8,7 @@ import { findMember } from './live-agents.ts';
 /** Sends a message from outside to one agent, or to the subscribers of a topic. Returns its id. */
 export const sendFromOutside = (run: LocalRun, { text, to, topic, id }: RunCommand<'send'>): string => {
   const { team } = run.root.agent;
-  const known = team === null || topic !== undefined ? null : checkTeamMember(team, to);
+  const known = team === null || topic !== undefined ? null : checkTeamMember(team.rules, to);
   const message = id ?? `m-${run.ports.ids.random()}`;
   if (topic !== undefined) {
     for (const member of run.mail.directory.subscribersOf(topic)) {

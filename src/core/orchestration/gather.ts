@@ -13,7 +13,9 @@ export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRun
   createChain: (call, args, session) => {
     const tasks = args['tasks'] as readonly Task[];
     if (session.cell.steps + tasks.length > session.cell.limits.max_steps) return { stop: limitFailure('max_steps') };
-    const requested = tasks.map(({ agent }) => agents.find(({ modelToolName }) => modelToolName === agent)!);
+    const requested = tasks.map(({ agent }) =>
+      agents.find(({ signature: { modelToolName } }) => modelToolName === agent)!,
+    );
     const children = tasks.map((task, index) => () => beginChild(call, requested[index]!, readTaskGoal(task), session));
     return new GatherChain(children, requested, timeoutMs, session);
   },
@@ -43,9 +45,11 @@ class GatherChain implements ToolCallChain {
 
   constructor(children: readonly LazyOperation[], agents: readonly Agent[], timeoutMs: number, session: Session) {
     this.#agents = agents;
-    this.#names = numberDuplicates(agents.map(({ toolName }) => toolName));
+    this.#names = numberDuplicates(agents.map(({ signature: { toolName } }) => toolName));
     this.#session = session;
-    this.#outputNumbers = agents.map(({ modelToolName }) => session.cell.nextOutputNumber(modelToolName));
+    this.#outputNumbers = agents.map(({ signature: { modelToolName } }) =>
+      session.cell.nextOutputNumber(modelToolName),
+    );
     this.#unsettled = children.length;
     this.begin = [...children, { do: 'sleep', ms: timeoutMs, why: 'time-out' }];
   }
@@ -74,7 +78,9 @@ class GatherChain implements ToolCallChain {
       (hasAnswered(result?.envelope) ? present : missing).push(this.#names[index]!);
       const text = result?.envelope.output ?? '';
       if (exceedsPreview(text, bytesForEach(shownMax, this.#agents.length)))
-        cell.storeOutput(outputName(this.#agents[index]!.modelToolName, this.#outputNumbers[index]!, 'txt'), { text });
+        cell.storeOutput(outputName(this.#agents[index]!.signature.modelToolName, this.#outputNumbers[index]!, 'txt'), {
+          text,
+        });
     });
     return { show: { rule: 'gather@1', of, with: [shownMax, ...this.#outputNumbers] }, missing, present };
   }

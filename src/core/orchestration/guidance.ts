@@ -1,26 +1,25 @@
 // The fixed text that the runtime adds to an agent's prompt. It is the same for every goal.
-import type { Agent, OutputFormat, SpawnRules, ToolSchema } from '#contracts';
+import type { Agent, AgentNeeds, Limits, OutputFormat, SpawnRules, ToolSchema } from '#contracts';
 import { sourceToolName, toToolName } from '#core/rules';
 
-type GuidanceFields = Pick<
-  Agent,
-  'name' | 'tools' | 'sources' | 'servers' | 'output' | 'agentsAtOnce' | 'spawns' | 'spawnable' | 'given'
->;
+type GuidanceFields = Pick<Agent, 'name' | 'signature' | 'resources' | 'children'>;
 
 /** The role, the tools and the closing instruction. */
 export const runtimeGuidance = (agent: GuidanceFields, schemas: readonly ToolSchema[]): string => {
+  const { output } = agent.signature;
+  const { spawns, spawnable, agentsAtOnce } = agent.children;
   const lines = [
     `You are the agent "${agent.name}".`,
-    toolsLine(agent, schemas),
-    ...agent.tools.flatMap(({ instructions }) => (instructions === undefined ? [] : [instructions])),
+    toolsLine(agent.resources, schemas),
+    ...agent.resources.tools.flatMap(({ instructions }) => (instructions === undefined ? [] : [instructions])),
   ];
-  if (agent.spawns !== null) lines.push(...spawnLines(agent.spawns, agent.spawnable));
-  if (agent.agentsAtOnce !== null)
-    lines.push(`Call at most ${agent.agentsAtOnce} agents in parallel unless you have a reason to call more.`);
+  if (spawns !== null) lines.push(...spawnLines(spawns, spawnable));
+  if (agentsAtOnce !== null)
+    lines.push(`Call at most ${agentsAtOnce} agents in parallel unless you have a reason to call more.`);
   // Asking for a summary would contradict "nothing else".
   lines.push(
-    agent.output.format === 'json'
-      ? `Complete the task.\nAnswer with ${describeFormat(agent.output)}.`
+    output.format === 'json'
+      ? `Complete the task.\nAnswer with ${describeFormat(output)}.`
       : 'Complete the task and provide a clear summary.',
   );
   return lines.join('\n');
@@ -44,7 +43,7 @@ const spawnLines = ({ self, onEnd }: SpawnRules, spawnable: readonly Agent[]): r
 };
 
 /** Tools that came with a request are in the tool list, but never in the agent's prompt. */
-const toolsLine = ({ sources, servers, given = [] }: GuidanceFields, schemas: readonly ToolSchema[]): string => {
+const toolsLine = ({ sources, servers, given = [] }: AgentNeeds, schemas: readonly ToolSchema[]): string => {
   const singleTools = servers
     .filter((server) => server.includes('/'))
     .map((server) => sourceToolName(...splitServer(server)));
@@ -70,7 +69,7 @@ const describeFormat = ({ format, schema }: OutputFormat): string => {
 };
 
 /** Fills in the few variables that a prompt may use. Anything else that looks like a variable stays as written: nothing is looked up. */
-export const fillPrompt = ({ prompt, output, limits }: Pick<Agent, 'prompt' | 'output' | 'limits'>): string =>
+export const fillPrompt = (prompt: string, output: OutputFormat, limits: Limits): string =>
   prompt.replace(/\$\{(FORMAT|MAX_TURNS|MAX_TOOLS)\}/gu, (_, name: string) => {
     if (name === 'FORMAT') return describeFormat(output);
     return String(name === 'MAX_TURNS' ? (limits.maxToolTurns ?? 10) : (limits.maxToolCallsPerTurn ?? 50));

@@ -23,7 +23,7 @@ type World = SessionPorts['world'];
 
 /** Starts again what the log says was started, and accepts more from now on. */
 export const acceptOutsideSpawns = (parent: LiveCell, cell: Cell, world: World): void => {
-  if (parent.agent.spawns === null) return;
+  if (parent.agent.children.spawns === null) return;
   const begins = parent.run.recorded?.cells.get(parent.cellId)?.begins;
   const spawner = { cell, parent, checkSteps: { left: checkStepsMax }, ports: { world } };
   for (let no = -1; begins?.has(no) === true; no--) restoreSpawn(spawner, begins.get(no)!);
@@ -45,7 +45,7 @@ const turnsMax = 10_000_000;
 /** Throws `spawn_refused`, or `cell_ended` if the agent above accepts no more. */
 export const startFromOutside = (run: LocalRun, parent: LiveCell, request: OutsideSpawn): StartedAgent => {
   const { agent, outsideSpawner, halted, cellId } = parent;
-  if (agent.spawns === null) throw refused(`NOT_ALLOWED: ${agent.name} has no \`spawns\`.`);
+  if (agent.children.spawns === null) throw refused(`NOT_ALLOWED: ${agent.name} has no \`spawns\`.`);
   const isClosing = run.usesMail && run.mail.directory.get(cellId)?.mailbox.closing === true;
   if (outsideSpawner === null || halted || isClosing)
     throw new CloisterError('cell_ended', `${agent.name} is about to end.`);
@@ -64,7 +64,7 @@ const spawnForOutside = (spawner: OutsideSpawner, request: OutsideSpawn, run: Ou
   const goal = readGoal(request);
   const args = spawnArgs(request, goal);
   // probe: outside-spawn-rules
-  const rules = parent.agent.spawns!;
+  const rules = parent.agent.children.spawns!;
   const at = run.time();
   const agent = decide({ ...spawner, checkSteps: { left: checkStepsMax } }, args, rules, at);
   if (!parent.account.canSpawn(0)) throw refused('SPAWN_LIMIT: the budget allows no more agents.');
@@ -80,7 +80,7 @@ const spawnForOutside = (spawner: OutsideSpawner, request: OutsideSpawn, run: Ou
   const spawned = spawnIdentity(readSpawn(args), agent, parent, id);
   parent.beginOutside({
     ...outsideChild(agent, parent, { cell: id, goal: redacted, moment }),
-    deadline: earliestDeadline(agent.budget, parent.deadline, at),
+    deadline: earliestDeadline(agent.caps.budget, parent.deadline, at),
     spawned,
     groupTokens: spawner.ports.world.groupTokens?.(agent),
     about: { step: cell.nextUncalledStep, tool: 'agent:spawn', agent: spawned.name, by: 'outside' },
@@ -150,7 +150,7 @@ const outsideChild = (
     cell,
     agent,
     goal: passed === null || 'refused' in passed ? null : passed,
-    caps: lowerCaps(agent.budget, parent.account.caps),
+    caps: lowerCaps(agent.caps.budget, parent.account.caps),
     ancestry: [...parent.ancestry, agentIdentity(agent)],
   };
 };
@@ -159,7 +159,8 @@ const outsideChild = (
 const restoreSpawn = (spawner: OutsideSpawner, { record, no, at, contents = [] }: Frame): void => {
   const birth = record.type === 'begin' ? record.birth : undefined;
   const { parent } = spawner;
-  const found = birth && findRecorded(birth, { ...spawner, checkSteps: { left: checkStepsMax } }, parent.agent.spawns!);
+  const found =
+    birth && findRecorded(birth, { ...spawner, checkSteps: { left: checkStepsMax } }, parent.agent.children.spawns!);
   // An agent that the definitions no longer have: the record is not reached, which a replay reports.
   if (record.type !== 'begin' || birth === undefined || found === undefined) return;
   const goal = contents.find(({ cell: to, kind }) => to === birth.cell && kind === 'goal')?.content ?? null;

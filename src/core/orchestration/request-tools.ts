@@ -25,8 +25,11 @@ export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]):
   if (taken !== undefined) reject('tools', `names not used by agent "${agent.name}"; it already has "${taken}"`);
   return completeDefinition({
     ...agent,
-    tools: Object.freeze([...agent.tools, ...tools]),
-    given: Object.freeze(given),
+    resources: {
+      ...agent.resources,
+      tools: Object.freeze([...agent.resources.tools, ...tools]),
+      given: Object.freeze(given),
+    },
   });
 };
 
@@ -37,7 +40,7 @@ const reject = (field: string, expected: string): never => {
 };
 
 /** Tools of servers are only known when a session starts, so their name prefixes are reserved. */
-const isTaken = ({ definition, sources, servers }: Agent, name: string): boolean => {
+const isTaken = ({ definition, resources: { sources, servers } }: Agent, name: string): boolean => {
   const prefixes = [...sources.map((source) => source.name), ...servers.map((server) => server.split('/')[0]!)];
   return (
     name.toLowerCase() === 'read_output' ||
@@ -48,9 +51,10 @@ const isTaken = ({ definition, sources, servers }: Agent, name: string): boolean
 
 /** The agent as defined. */
 export const withoutRequestTools = (agent: Agent): Agent => {
-  const { given, ...fields } = agent;
+  const { given, ...own } = agent.resources;
   if (given === undefined) return agent;
-  return completeDefinition({ ...fields, tools: agent.tools.filter(({ name }) => !given.includes(name)) });
+  const tools = own.tools.filter(({ name }) => !given.includes(name));
+  return completeDefinition({ ...agent, resources: { ...own, tools } });
 };
 
 /** The same agent with the request tools that the run's log lists. They can be shown, but calling one throws. */

@@ -48,7 +48,7 @@ export const startRun = (
   const birth = rootBirth(
     agent,
     cell,
-    budget === undefined ? agent.budget : { ...agent.budget, ...omitUndefined(budget) },
+    budget === undefined ? agent.caps.budget : { ...agent.caps.budget, ...omitUndefined(budget) },
     {
       at,
       groupTokens: world.groupTokens?.(agent),
@@ -121,8 +121,11 @@ export const checkResume = (frames: readonly Frame[], findAgent: AgentLookup): R
   const recorded = readRecordedRun(frames);
   if (frames.some(({ record }) => record.type === 'close')) throw new CloisterError('run_ended');
   const agent = resolveRootAgent(recorded, findAgent);
-  if (agent.given !== undefined)
-    throw new CloisterError('tools_gone', `Agent "${agent.name}" was given these tools: ${agent.given.join(', ')}.`);
+  if (agent.resources.given !== undefined)
+    throw new CloisterError(
+      'tools_gone',
+      `Agent "${agent.name}" was given these tools: ${agent.resources.given.join(', ')}.`,
+    );
   if (agent.digest !== recorded.root.birth.digest)
     throw new CloisterError('replay_differs', `The definition of "${agent.name}" has changed since the run started.`);
   return { recorded, agent };

@@ -63,7 +63,7 @@ export const runCommands: RunCommandTable<CommandedRun> = {
     mailbox.close();
     run.mail.wake();
     // The root has no grace period: the user can wait, or cancel the run.
-    if (cell !== run.root.cellId) run.haltAfter(run.root.agent.spawns?.graceMs ?? shutdownGraceMs, cell);
+    if (cell !== run.root.cellId) run.haltAfter(run.root.agent.children.spawns?.graceMs ?? shutdownGraceMs, cell);
   },
 };
 

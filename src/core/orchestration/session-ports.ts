@@ -10,8 +10,8 @@ import { toolRunners } from './tool-runners.ts';
 
 export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): SessionPorts => {
   const tools = toolRunners(agent);
-  for (const one of agent.spawnable) {
-    const count = agent.spawns?.pool[one.name] ?? 0;
+  for (const one of agent.children.spawnable) {
+    const count = agent.children.spawns?.pool[one.name] ?? 0;
     if (count > 0) world.resources.warm?.(asSpawned(one, agent), count);
   }
   const without = runtime.run.passedOver(runtime.cellId, agent)?.map(({ model }) => model) ?? [];
@@ -32,7 +32,7 @@ export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): 
   }
 };
 
-const compaction = ({ compactor }: Agent): Pick<SessionPorts, 'compact'> =>
+const compaction = ({ children: { compactor } }: Agent): Pick<SessionPorts, 'compact'> =>
   compactor === null ? {} : { compact: (session, text) => beginCompactor(compactor, session, text) };
 
 /** A fork may have replaced the agent's model from some frame on. */

@@ -13,15 +13,15 @@ import type { Session } from '#core/session';
 
 export const givenAtStart = (agent: Agent, session: Session): Pick<ChildRequest, 'gives' | 'note'> => ({
   // probe: share-wanted
-  ...(agent.share.length === 0 ? {} : { gives: [{ kind: 'share', content: shareOf(agent, session) }] }),
+  ...(agent.permissions.share.length === 0 ? {} : { gives: [{ kind: 'share', content: shareOf(agent, session) }] }),
   note: smallerWindowNote(agent, session),
 });
 
 const shareOf = (agent: Agent, { cell, window }: Session): string => {
   // probe: share-held
-  const context = shareableContext(window.context, agent.share);
+  const context = shareableContext(window.context, agent.permissions.share);
   // probe: share-prompt
-  const prompt = shareablePrompt(cell.agent, cell.runtime.runStartedAt, agent.share);
+  const prompt = shareablePrompt(cell.agent, cell.runtime.runStartedAt, agent.permissions.share);
   return JSON.stringify([...prompt, ...context]);
 };
 
@@ -31,11 +31,11 @@ export const contextToShare = ({ shown, receivedCrossings }: LiveCell, agent: Ag
   const isShown = (seq: number): boolean =>
     context.some(({ origin }) => origin.of.some((source) => source.from === 'crossing' && source.seq === seq));
   return [
-    ...shareableContext(context, agent.share),
+    ...shareableContext(context, agent.permissions.share),
     ...receivedCrossings
       .addedContext('by now')
       .filter(({ seq }) => !isShown(seq))
-      .flatMap((arrived) => shareableInCrossing(arrived, agent.share)),
+      .flatMap((arrived) => shareableInCrossing(arrived, agent.permissions.share)),
   ];
 };
 
@@ -46,11 +46,11 @@ const smallerWindowNote = (agent: Agent, { cell, ports }: Session): string | und
   const tokens = tokensOf(agent);
   const own = tokensOf(cell.agent) ?? windowTokensDefault;
   if (tokens === undefined || tokens >= own) return undefined;
-  return `${agent.modelToolName} has a smaller context window than you (${tokens} tokens, yours: ${own}). Give it smaller tasks.`;
+  return `${agent.signature.modelToolName} has a smaller context window than you (${tokens} tokens, yours: ${own}). Give it smaller tasks.`;
 };
 
 /** The window as the definition alone sets it. */
-const definedWindow = ({ limits, models }: Agent): WindowLimit | undefined => {
+const definedWindow = ({ caps: { limits }, resources: { models } }: Agent): WindowLimit | undefined => {
   const [first] = models;
   const own = typeof first === 'object' ? first.contextTokens : undefined;
   const given = limits.contextTokensMax ?? 0;

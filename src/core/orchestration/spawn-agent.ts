@@ -88,7 +88,7 @@ const spawnRefusal = ({ code }: Failure): MailToolReply =>
 
 /** Checks in this order: permission, agent, request, limits. */
 const decideSpawn = (args: JsonObject, session: Session): Decision => {
-  const rules = session.cell.agent.spawns;
+  const rules = session.cell.agent.children.spawns;
   if (rules === null)
     return { reply: mailToolError('NOT_ALLOWED', 'You cannot start agents.', 'Do the work yourself.') };
   const found = findSpawnable(args, session, rules);
@@ -134,7 +134,7 @@ const findByName = (
   rules: SpawnRules,
 ): { readonly agent: Agent } | { readonly reply: MailToolReply } => {
   if ((name === 'self' || name === self.name) && rules.self) return { agent: withoutRequestTools(self) };
-  const agent = self.spawnable.find((one) => one.name === name);
+  const agent = self.children.spawnable.find((one) => one.name === name);
   if (agent !== undefined) return { agent };
   const known = [...rules.agents, ...(rules.self ? ['self'] : [])];
   const suggestion = nearestName(name, known);
@@ -149,7 +149,7 @@ const findByName = (
 
 /** An agent with JSON input needs a JSON message. */
 const initialMessageProblems = (agent: Agent, message: string, session: Spawner): readonly string[] => {
-  if (agent.input.format === 'text') return [];
+  if (agent.signature.input.format === 'text') return [];
   try {
     JSON.parse(message);
   } catch {
@@ -179,12 +179,14 @@ export const requestProblem = (args: JsonObject, agent: Agent, session: Spawner)
       `initial_message: ${problems.slice(0, 5).join('; ')}.`,
       "Match the agent's input schema.",
     );
-  const wrong = (topics as readonly string[]).find((topic) => !isTopic(topic) || !agent.topics.hear.includes(topic));
+  const wrong = (topics as readonly string[]).find(
+    (topic) => !isTopic(topic) || !agent.permissions.topics.hear.includes(topic),
+  );
   if (wrong !== undefined)
     return mailToolError(
       'NOT_ALLOWED',
       `${agent.name} cannot subscribe to ${JSON.stringify(wrong.slice(0, 80))}.`,
-      `It can subscribe to: ${agent.topics.hear.join(', ') || 'nothing'}.`,
+      `It can subscribe to: ${agent.permissions.topics.hear.join(', ') || 'nothing'}.`,
     );
   const absent = absentTool(agent, readRestriction(args));
   if (absent !== null) return mailToolError('NOT_ALLOWED', absent, 'Choose from these, or omit tools.');
@@ -263,7 +265,7 @@ const shutDownChain = (call: ToolCall, session: Session, { pending, identity }: 
   const { runtime, agent } = session.cell;
   if (pending.settled !== undefined) return postChain(call, session, reportEnd(identity, session, pending));
   requestShutdown(session, [pending]);
-  const grace = { do: 'sleep', ms: agent.spawns?.graceMs ?? shutdownGraceMs, why: 'time-out' } as const;
+  const grace = { do: 'sleep', ms: agent.children.spawns?.graceMs ?? shutdownGraceMs, why: 'time-out' } as const;
   let isOver = false;
   return {
     begin: [grace],

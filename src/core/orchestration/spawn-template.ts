@@ -42,7 +42,7 @@ const templateProblem = (
       'You cannot define agents inline.',
       'Start one of the agents available to you.',
     );
-  if (!isName(name) || isReserved(name) || [...parent.spawnable, parent].some((agent) => agent.name === name))
+  if (!isName(name) || isReserved(name) || [...parent.children.spawnable, parent].some((agent) => agent.name === name))
     return mailToolError(
       'NOT_ALLOWED',
       'agent_id must be a new name of letters, digits, dots, dashes and underscores.',
@@ -74,18 +74,18 @@ const templateOptions = (name: string, template: JsonObject, parent: Agent): Age
     description:
       typeof description === 'string' && description.trim() !== '' ? description : `Started by ${parent.name}.`,
     prompt: promptOf(template),
-    models: parent.models,
-    tools: [...parent.tools.filter((tool) => toolNames.includes(tool.name)), ...keepNamed(parent, toolNames)],
-    limits: parent.limits,
-    budget: parent.budget,
-    settings: parent.settings,
-    caching: parent.caching,
-    grants: templateGrants.filter((grant) => parent.grants.includes(grant)),
+    models: parent.resources.models,
+    tools: [...parent.resources.tools.filter((tool) => toolNames.includes(tool.name)), ...keepNamed(parent, toolNames)],
+    limits: parent.caps.limits,
+    budget: parent.caps.budget,
+    settings: parent.resources.settings,
+    caching: parent.resources.caching,
+    grants: templateGrants.filter((grant) => parent.permissions.grants.includes(grant)),
     messages: ['parent'],
   };
 };
 
 const templateGrants: readonly GrantName[] = ['goal', 'result', 'note'];
 
-const keepNamed = ({ builtins, servers }: Agent, toolNames: readonly string[]): readonly string[] =>
+const keepNamed = ({ resources: { builtins, servers } }: Agent, toolNames: readonly string[]): readonly string[] =>
   [...builtins, ...servers].filter((tool) => toolNames.includes(tool));

@@ -14,9 +14,9 @@ export const asSpawned = (agent: Agent, parent: Agent): Agent => {
   if (known === undefined) spawned.set(agent, (known = new WeakMap()));
   let started = known.get(parent);
   if (started === undefined) {
-    const depth = parent.spawns?.depth ?? parent.depth;
+    const depth = parent.children.spawns?.depth ?? parent.caps.depth;
     started = withSpawnDepth(
-      withinLimits(withinDepth(agent, parent), /* probe: inherited-limits */ parent.inheritable),
+      withinLimits(withinDepth(agent, parent), /* probe: inherited-limits */ parent.caps.inheritable),
       depth,
     );
     known.set(parent, started);
@@ -28,21 +28,25 @@ export const asSpawned = (agent: Agent, parent: Agent): Agent => {
 const spawned = new WeakMap<Agent, WeakMap<Agent, Agent>>();
 
 /** An agent that is called keeps the limits of its own definition, but no level below it is deeper than its caller's. */
-export const withinDepth = (agent: Agent, { depth }: Agent): Agent =>
-  agent.depth <= depth ? agent : completeDefinition({ ...agent, depth });
+export const withinDepth = (agent: Agent, { caps: { depth } }: Agent): Agent =>
+  agent.caps.depth <= depth ? agent : completeDefinition({ ...agent, caps: { ...agent.caps, depth } });
 
-const withSpawnDepth = (agent: Agent, depth: number): Agent =>
-  agent.spawns === null || agent.spawns.depth <= depth
-    ? agent
-    : completeDefinition({ ...agent, spawns: Object.freeze({ ...agent.spawns, depth }) });
+const withSpawnDepth = (agent: Agent, depth: number): Agent => {
+  const { spawns } = agent.children;
+  if (spawns === null || spawns.depth <= depth) return agent;
+  return completeDefinition({
+    ...agent,
+    children: { ...agent.children, spawns: Object.freeze({ ...spawns, depth }) },
+  });
+};
 
 /** The same agent with at most this much of each limit. */
 const withinLimits = (agent: Agent, most: Limits): Agent => {
-  const limits = lowerLimits(agent.limits, most);
-  const inheritable = lowestLimits(agent.inheritable, most);
-  return limits === agent.limits && inheritable === agent.inheritable
+  const limits = lowerLimits(agent.caps.limits, most);
+  const inheritable = lowestLimits(agent.caps.inheritable, most);
+  return limits === agent.caps.limits && inheritable === agent.caps.inheritable
     ? agent
-    : completeDefinition({ ...agent, limits, inheritable });
+    : completeDefinition({ ...agent, caps: { ...agent.caps, limits, inheritable } });
 };
 
 /** What a call asks for: less working time, or fewer tools. */
@@ -58,12 +62,12 @@ export const readRestriction = (args: {
 });
 
 /** The tools that a caller can choose from, as the definition names them. */
-const toolChoices = ({ tools, builtins, sources, servers, agents }: Agent): readonly string[] => [
+const toolChoices = ({ resources: { tools, builtins, sources, servers }, children }: Agent): readonly string[] => [
   ...new Set([
     ...[...tools, ...sources].map(({ name }) => name),
     ...builtins,
     ...servers,
-    ...agents.map(({ modelToolName }) => modelToolName),
+    ...children.agents.map(({ signature }) => signature.modelToolName),
   ]),
 ];
 
@@ -79,24 +83,29 @@ export const absentTool = (agent: Agent, { toolNames = [] }: Restriction): strin
 /** The same agent with what the call leaves it. A longer timeout has no effect, not even on what its agents inherit. */
 export const restrictAgent = (agent: Agent, { timeoutMs, toolNames }: Restriction): Agent => {
   const some = toolNames === undefined ? agent : withTools(agent, toolNames);
-  if (timeoutMs === undefined || timeoutMs >= resolveLimits(some, false).timeout_ms) return some;
+  if (timeoutMs === undefined || timeoutMs >= resolveLimits(some.caps.limits, false).timeout_ms) return some;
   return withinLimits(some, /* probe: call-timeout */ { timeout_ms: timeoutMs });
 };
 
 const withTools = (agent: Agent, names: readonly string[]): Agent => {
   const isKept = (name: string): boolean => names.includes(name);
   if (toolChoices(agent).every(isKept)) return agent;
-  const agents = agent.agents.filter(({ modelToolName }) => isKept(modelToolName));
-  const spawns = isKept('spawn_agent') ? agent.spawns : null;
+  const { resources, children } = agent;
+  const agents = children.agents.filter(({ signature }) => isKept(signature.modelToolName));
   return completeDefinition({
     ...agent,
-    tools: agent.tools.filter(({ name }) => isKept(name)),
-    builtins: agent.builtins.filter(isKept),
-    sources: agent.sources.filter(({ name }) => isKept(name)),
-    servers: agent.servers.filter(isKept),
-    agents,
-    ...(agents.length === 0 ? { gather: null, agentsAtOnce: null } : {}),
-    spawns,
-    spawnable: spawns === null ? [] : agent.spawnable,
+    resources: {
+      ...resources,
+      tools: resources.tools.filter(({ name }) => isKept(name)),
+      builtins: resources.builtins.filter(isKept),
+      sources: resources.sources.filter(({ name }) => isKept(name)),
+      servers: resources.servers.filter(isKept),
+    },
+    children: {
+      ...children,
+      agents,
+      ...(agents.length === 0 ? { gather: null, agentsAtOnce: null } : {}),
+      ...(isKept('spawn_agent') ? {} : { spawns: null, spawnable: [] }),
+    },
   });
 };

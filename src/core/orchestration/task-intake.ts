@@ -36,7 +36,7 @@ export class TaskIntake {
     if (!this.isOpen || closing)
       throw new CloisterError('cell_ended', 'The team has finished and accepts no more tasks.');
     const pending = (this.#pendingIds ??= new Set(this.#unreadTaskIds(unread)));
-    const assignees = Object.keys(this.#team.team!.members);
+    const assignees = Object.keys(this.#team.team!.rules.members);
     const tasks = parseTasks(specs, this.#knownTasks(pending), { assignees, allowAll: true });
     for (const { id } of tasks) pending.add(id);
     return tasks;

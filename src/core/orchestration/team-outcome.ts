@@ -28,7 +28,7 @@ export const teamOutcome = (cell: Cell, queue: TaskQueue, { answer, failure }: E
 
 /** Nothing is appended to a JSON answer, which would break it; `missing` lists the tasks instead. */
 const answerText = ({ agent }: Cell, { output }: Envelope, section: string): string =>
-  agent.coordinator?.answers.output.format === 'json' ? output : `${output}${section}`;
+  agent.team?.coordinator?.answers.signature.output.format === 'json' ? output : `${output}${section}`;
 
 /** The coordinator could not answer, so the output is the results it would have answered from. */
 export const unansweredTeamOutcome = (cell: Cell, queue: TaskQueue, why: Envelope | Failure): Outcome => {

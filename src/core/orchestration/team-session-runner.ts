@@ -12,6 +12,7 @@ import type { Failure, Json, JsonObject } from '#base';
 import { decodeEnvelope, decodeMail, decodeTeamGoal } from '#contracts';
 import type {
   Agent,
+  AgentTeam,
   ChildOperation,
   Envelope,
   Outcome,
@@ -54,6 +55,7 @@ export class TeamSessionRunner {
   readonly intake: TaskIntake;
   readonly #cell: Cell;
   readonly #world: GroupWorld;
+  readonly #team: AgentTeam;
   readonly #rules: TeamRules;
   readonly #request: TeamGoal;
   /** Cells that work on a task, and delays before a retry. */
@@ -65,7 +67,8 @@ export class TeamSessionRunner {
   constructor(cell: Cell, world: GroupWorld) {
     this.#cell = cell;
     this.#world = world;
-    this.#rules = cell.agent.team!;
+    this.#team = cell.agent.team!;
+    this.#rules = this.#team.rules;
     this.#request = readTeamGoal(cell);
     this.mail = new TeamMail(this.#rules);
     const { memoryScope, retries, members } = this.#rules;
@@ -93,9 +96,9 @@ export class TeamSessionRunner {
   async #plan(): Promise<Failure | null> {
     const { goal, tasks } = this.#request;
     if (tasks !== null) return this.#addTasks(tasks);
-    const { coordinator } = this.#cell.agent;
+    const { coordinator } = this.#team;
     if (coordinator === null) return { code: 'team_invalid', detail: 'The team has no coordinator to plan.' };
-    const prompt = planGoal(goal ?? '', teamRoster(this.#cell.agent), this.#rules);
+    const prompt = planGoal(goal ?? '', teamRoster(this.#team), this.#rules);
     const check = (value: Json): readonly string[] => planProblems(value, this.#rules);
     const input: TeamChildInput = { part: { part: 'plan' }, goal: prompt, check: { plan: this.#rules } };
     const ended = await this.#runPart(this.#beginChild(coordinator.plans, input));
@@ -209,7 +212,7 @@ export class TeamSessionRunner {
 
   /** One spawn is reserved for the answer, if there will be one. */
   #spawnsReserved({ part }: TeamChildInput): number {
-    return part.part === 'task' && this.#request.answer && this.#cell.agent.coordinator !== null ? 1 : 0;
+    return part.part === 'task' && this.#request.answer && this.#team.coordinator !== null ? 1 : 0;
   }
 
   #resultsFor({ id, memoryScope }: Task): readonly Task[] {
@@ -301,7 +304,7 @@ export class TeamSessionRunner {
   }
 
   async #conclude(): Promise<Outcome> {
-    const { coordinator } = this.#cell.agent;
+    const { coordinator } = this.#team;
     const isLate = this.#isPastDeadline();
     if (!this.#request.answer || coordinator === null || isLate)
       return teamOutcome(this.#cell, this.queue, isLate ? { failure: { code: 'deadline_passed' } } : {});

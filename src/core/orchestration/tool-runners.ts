@@ -18,8 +18,12 @@ const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
 export const toolRunners = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
   let known = runners.get(agent);
   if (known === undefined) {
-    const all = [...agent.tools.map(plainTool), ...agent.builtins.map(builtinRunner), ...agent.agents.map(agentTool)];
-    if (agent.gather !== null) all.push(gatherTool(agent.agents, agent.gather.timeoutMs));
+    const all = [
+      ...agent.resources.tools.map(plainTool),
+      ...agent.resources.builtins.map(builtinRunner),
+      ...agent.children.agents.map(agentTool),
+    ];
+    if (agent.children.gather !== null) all.push(gatherTool(agent.children.agents, agent.children.gather.timeoutMs));
     if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
     known = new Map(all.map((runner) => [runner.schema.name, runner]));
     runners.set(agent, known);

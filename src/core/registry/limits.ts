@@ -42,7 +42,7 @@ const sessionLimits = {
  * The values in effect. They depend on the definition alone, never on a balance or on another cell. Where only one of
  * `timeout_ms` and `llmTimeout` is written, it moves the other's default if the two would contradict each other.
  */
-export const resolveLimits = ({ limits: written }: { readonly limits: Limits }, isRoot: boolean): CellLimits => {
+export const resolveLimits = (written: Limits, isRoot: boolean): CellLimits => {
   const limits: CellLimits = { ...sessionLimits, ...(isRoot ? rootLimits : childLimits), ...written };
   const timeoutMs = written.timeout_ms ?? Math.max(limits.timeout_ms, written.llmTimeout ?? 0);
   return { ...limits, timeout_ms: timeoutMs, llmTimeout: Math.min(limits.llmTimeout, timeoutMs) };
@@ -50,8 +50,8 @@ export const resolveLimits = ({ limits: written }: { readonly limits: Limits }, 
 
 /** The limits in effect, for reports. */
 export const effectiveLimits = (limits: Limits, isRoot: boolean): EffectiveLimits => {
-  const defaults = resolveLimits({ limits: {} }, isRoot);
-  const entries = entriesOf(resolveLimits({ limits }, isRoot)).filter(
+  const defaults = resolveLimits({}, isRoot);
+  const entries = entriesOf(resolveLimits(limits, isRoot)).filter(
     ([key, value]) => value !== 0 || !openAtZero.has(key),
   );
   return {
@@ -68,7 +68,7 @@ const entriesOf = (limits: Limits): readonly (readonly [keyof Limits, number])[]
 
 /** The limits of a sub-agent that may have at most `most` of each: only what would exceed that is changed. */
 export const lowerLimits = (limits: Limits, most: Limits): Limits => {
-  const inEffect = resolveLimits({ limits }, false);
+  const inEffect = resolveLimits(limits, false);
   const exceeded = entriesOf(most).filter(([key, value]) => {
     const own = inEffect[key];
     return value < (own === 0 && openAtZero.has(key) ? Infinity : own);

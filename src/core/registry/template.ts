@@ -104,7 +104,7 @@ const defaultText = (
   { values }: TemplateContext,
 ): string => {
   if (otherwise === undefined) return `${flowText(value!)}, within timeout_ms`;
-  const { timeout_ms: ms } = resolveLimits({ limits: values.limits ?? {} }, false);
+  const { timeout_ms: ms } = resolveLimits(values.limits ?? {}, false);
   return key === 'timeout_ms' ? otherwise.replace(/^\d+/u, String(ms)) : otherwise;
 };
 

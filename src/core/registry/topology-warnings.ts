@@ -70,7 +70,7 @@ const childWarnings = ({ agents, above }: AgentGraph): readonly Warning[] => {
     ...warn('timeout-not-set', ({ name, explicit, limits }) =>
       explicit.timeout
         ? null
-        : `\`${name}\` sets no timeout, so it runs for at most ${resolveLimits({ limits }, false).timeout_ms} ms: set \`timeout_ms\``,
+        : `\`${name}\` sets no timeout, so it runs for at most ${resolveLimits(limits, false).timeout_ms} ms: set \`timeout_ms\``,
     ),
     ...warn('description-vague', (agent) =>
       descriptionProblem(agent, byDescription.get(normalizeText(agent.description)) ?? []),

@@ -95,7 +95,7 @@ type OwnUsage = {
 
 /** `wakeUps`: how often it works; a spawned agent works again for every message. */
 const ownUsage = (agent: TopologyAgent, isRoot: boolean, wakeUps = 1): OwnUsage => {
-  const limits = resolveLimits(agent, isRoot);
+  const limits = resolveLimits(agent.limits, isRoot);
   const { budget } = agent;
   const steps = Math.ceil(limits.max_steps);
   const toolTurns = Math.floor(limits.maxToolTurns);

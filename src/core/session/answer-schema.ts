@@ -7,14 +7,14 @@ import type { Session } from './state.ts';
 
 /** Undefined if the prompt alone states it. Providers accept only schemas of objects. Depends on the definition, the model and the cell's own records. */
 export const requestSchema = ({ cell, refusedSchema }: Session, model: Model): JsonObject | undefined => {
-  const { schema } = cell.agent.output;
+  const { schema } = cell.agent.signature.output;
   return model.structuredOutput === true && schema?.['type'] === 'object' && !refusedSchema.includes(model)
     ? schema
     : undefined;
 };
 
 /** The provider adds the schema to what the model reads. */
-export const schemaBytes = (agent: Agent): number => utf8Bytes(JSON.stringify(agent.output.schema));
+export const schemaBytes = (agent: Agent): number => utf8Bytes(JSON.stringify(agent.signature.output.schema));
 
 export const responseFormat = (schema: JsonObject): LanguageModelV4CallOptions['responseFormat'] => ({
   type: 'json',

@@ -51,7 +51,7 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
       if (!errorCatalogue[failure.code].retryable) break;
       // The provider asks to wait longer than one request may take, so the next model is tried instead. Waiting is no working
       // time, so a short `timeout_ms` does not count here.
-      if ((failure.retryAfterMs ?? 0) > (cell.agent.limits.llmTimeout ?? retryAfterMaxMs)) break;
+      if ((failure.retryAfterMs ?? 0) > (cell.agent.caps.limits.llmTimeout ?? retryAfterMaxMs)) break;
     }
   }
   return { failure };
@@ -109,7 +109,8 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
     else if (part.type === 'text') text += part.text;
   const isUsable = reply.finish !== 'error' && reply.finish !== 'content-filter' && !isBlank(text);
   // If the agent answers in JSON, only a value that fits is a result.
-  if (isUsable && /* probe: json-latest-text */ cell.agent.output.format !== 'json') session.latestText = text;
+  if (isUsable && /* probe: json-latest-text */ cell.agent.signature.output.format !== 'json')
+    session.latestText = text;
   const caps = cell.runtime.capsUpwards[0]!;
   // probe: reply-overdrawn
   if (reply.usage !== null && isOverdrawn(hold, { usage: reply.usage, price: model.price, caps }))
@@ -134,7 +135,8 @@ const lengthFailure = (session: Session, model: Model, { parts, usage }: ModelRe
   const used = usage === null ? `at most ${max} tokens` : `${usage.outputTokens} tokens, of at most ${max}`;
   const hasText = parts.some((part) => part.type === 'call' || (part.type === 'text' && !isBlank(part.text)));
   const reasons =
-    parts.some(({ type }) => type === 'reasoning') || (session.cell.agent.settings.reasoning ?? 'none') !== 'none';
+    parts.some(({ type }) => type === 'reasoning') ||
+    (session.cell.agent.resources.settings.reasoning ?? 'none') !== 'none';
   return {
     code: 'model_length',
     detail: `${modelName(model)} ${hasText ? 'was cut off after' : 'wrote no text in'} ${used}.${reasons ? ' Its reasoning counts towards them.' : ''}`,
@@ -158,7 +160,11 @@ const settingsHash = (agent: Agent, model: Model, withSchema: boolean): Hash => 
   if (hashes === undefined) known.set(agent, (hashes = new WeakMap()));
   let hash = hashes.get(model);
   if (hash === undefined) {
-    const { settings, limits, output } = agent;
+    const {
+      resources: { settings },
+      caps: { limits },
+      signature: { output },
+    } = agent;
     const schema = withSchema ? { schema: output.schema } : {};
     const fields = { model: modelName(model), max: model.maxOutputTokens, ...settings, ...limits, ...schema };
     hashes.set(model, (hash = sha256(JSON.stringify(fields))));

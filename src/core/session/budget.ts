@@ -14,7 +14,7 @@ export const replyCap = ({ cell }: Session, model: Model, windowTokens: number):
   return holdRules(runtime.format).replyCap({
     agentMax: limits.maxOutputTokens,
     modelMax: model.maxOutputTokens,
-    reasoning: agent.settings.reasoning ?? 'none',
+    reasoning: agent.resources.settings.reasoning ?? 'none',
     windowTokens,
     // probe: reply-cap-caps
     caps: runtime.capsUpwards,

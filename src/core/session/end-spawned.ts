@@ -50,7 +50,7 @@ const whenParentEnded = 'It was still working when its parent ended.';
 /** Waits until nobody below has work or unread mail. Returns what to say of agents that still work then. */
 const awaitWork = async (session: Session, { status }: Outcome): Promise<string> => {
   const { runtime, agent, isResident } = session.cell;
-  const { onEnd = 'wait', waitMs = spawnedWaitMs } = agent.spawns ?? {};
+  const { onEnd = 'wait', waitMs = spawnedWaitMs } = agent.children.spawns ?? {};
   // A resident lives on after its answers. When it ends, it failed, or somebody wants it to end.
   if (isResident || (status !== 'completed' && status !== 'partial')) return whenParentEnded;
   if (onEnd === 'stop') return 'It was still working when its parent answered (spawns.on_end: stop).';

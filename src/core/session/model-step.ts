@@ -81,7 +81,7 @@ export class ModelStep implements StepOperation {
   #liveListener(world: StepContext): LiveListener {
     const { runtime, agent } = this.#session.cell;
     if (!runtime.hasLiveListeners) return undefined;
-    if (agent.output.format !== 'json') return (event) => world.emit(event);
+    if (agent.signature.output.format !== 'json') return (event) => world.emit(event);
     return (event) => void (event.type === 'text-delta' || world.emit(event));
   }
 
@@ -98,6 +98,6 @@ export class ModelStep implements StepOperation {
       abortSignal: world.signal,
     };
     if (schema !== undefined) options.responseFormat = responseFormat(schema);
-    return this.#model.language.doStream(Object.assign(options, agent.settings));
+    return this.#model.language.doStream(Object.assign(options, agent.resources.settings));
   }
 }

@@ -11,7 +11,7 @@ import type { Session } from './state.ts';
 export const finishWithAnswer = async (session: Session, turnReply: TurnReply): Promise<Outcome | null> => {
   const { text, cut } = turnReply;
   const status = cut === null ? successStatus(session) : 'partial';
-  if (session.cell.agent.output.format !== 'json')
+  if (session.cell.agent.signature.output.format !== 'json')
     return outcome(session, status, text, cut === null ? {} : { failure: cut });
   const checked = await checkAnswer(session, text);
   if ('json' in checked) return jsonOutcome(session, status, checked, cut ?? undefined);
@@ -48,7 +48,8 @@ export const runLastTurn = async (session: Session, turn: number): Promise<Outco
   if (turnReply.text.trim() === '') return stoppedOutcome(session, { code: 'turns_used' });
   if (session.cell.isResident && turnReply.calls.length === 0) addReplyToWindow(session, turnReply);
   const failure: Failure = { code: 'turns_used' };
-  if (session.cell.agent.output.format !== 'json') return outcome(session, 'partial', turnReply.text, { failure });
+  if (session.cell.agent.signature.output.format !== 'json')
+    return outcome(session, 'partial', turnReply.text, { failure });
   const checked = await checkAnswer(session, turnReply.text);
   return 'json' in checked ? jsonOutcome(session, 'partial', checked, failure) : stoppedOutcome(session, failure);
 };
@@ -72,7 +73,7 @@ export const shutdownOutcome = (session: Session, latest: LatestOutcomes, leaves
   const failure: Failure = { code: 'shut_down' };
   if (last?.status === 'failed' || (last === null && !leavesUnread)) return stoppedOutcome(session, failure);
   const text = textForCaller(session);
-  const data = session.cell.agent.output.format === 'json' ? (extractJson(text) ?? null) : null;
+  const data = session.cell.agent.signature.output.format === 'json' ? (extractJson(text) ?? null) : null;
   if (leavesUnread) return outcome(session, 'partial', text, { failure, data });
   if (forCaller?.status !== 'partial') return outcome(session, 'completed', text, { data });
   return { ...forCaller, output: text, data, spent: elapsedSpend(session) };
@@ -170,7 +171,7 @@ const checkAnswer = async (session: Session, text: string): Promise<AnswerCheck>
 
 /** The one value in the answer that fits, or why there is none. */
 const findValue = ({ cell, ports }: Session, text: string): ReturnType<typeof findJsonAnswer> => {
-  const { schema } = cell.agent.output;
+  const { schema } = cell.agent.signature.output;
   const checkAgainstSchema = (value: Json): readonly string[] =>
     schema === undefined ? [] : ports.world.validate(schema, value);
   return findJsonAnswer(text, (value) => ports.checkAnswer?.(value) ?? checkAgainstSchema(value));

@@ -17,7 +17,7 @@ import type { Session, SessionPorts } from './state.ts';
 /** Most sessions open no tool sources and spawn no agents. They run the turn loop directly, so that a waiting session holds less memory. */
 export const runSession = (cell: Cell, ports: SessionPorts): Promise<Outcome> => {
   const isPlain = !cell.isResident && ports.setupFailure === undefined && ports.sources.length === 0;
-  return isPlain && cell.agent.spawns === null
+  return isPlain && cell.agent.children.spawns === null
     ? runTurns(openSession(cell, ports), showStart)
     : runFullSession(cell, ports);
 };

@@ -29,7 +29,7 @@ export const shutDownSpawned = async (session: Session): Promise<ShutdownResult>
   if (open.length === 0) return shutDownOf(await runtime.first([request]));
   const grace: PendingOperation = runtime.begin({
     do: 'sleep',
-    ms: agent.spawns?.graceMs ?? shutdownGraceMs,
+    ms: agent.children.spawns?.graceMs ?? shutdownGraceMs,
     why: 'time-out',
   });
   while (open.length > 0) {

@@ -14,7 +14,7 @@ export const modelInfo = (agent: Agent, since: number): JsonObject => ({
   line: null,
   capabilities: null,
   max_input_tokens: null,
-  max_tokens: agent.limits.maxOutputTokens ?? null,
+  max_tokens: agent.caps.limits.maxOutputTokens ?? null,
   deprecated_at: null,
   retires_at: null,
 });

@@ -230,7 +230,7 @@ const sendTo = ({ session }: ChatSession, line: string): string | null => {
 
 /** If the agent answers in JSON, `data` is the parsed answer. */
 const answerReport = (answer: AgentMessage, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
-  const isJson = cloister.agents.find(({ name }) => name === request.agent)?.output?.format === 'json';
+  const isJson = cloister.agents.find(({ name }) => name === request.agent)?.signature.output?.format === 'json';
   return { ...answer, run, data: isJson ? parseJson(answer.text) : null };
 };
 

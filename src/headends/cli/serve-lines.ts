@@ -39,7 +39,7 @@ const exampleLines = ({ agents }: ServerBanner, url: string): readonly string[] 
 ];
 
 /** A line to paste. */
-const curlFor = ({ name, usage, input }: ServerBanner['agents'][number], url: string): string => {
+const curlFor = ({ name, usage, signature: { input } }: ServerBanner['agents'][number], url: string): string => {
   const token = '-H "authorization: Bearer $CLOISTER_TOKEN"';
   const asked = sanitizeLine(usage);
   if (input.format !== 'json')

@@ -147,7 +147,7 @@ const readTeamInput = async (
   { terminal, files, tasks: taskFiles }: CommandContext,
 ): Promise<TaskInput | { readonly goal: string }> => {
   const givenGoal = request.goal === '-' ? await readInput(terminal) : request.goal;
-  const assignees = Object.keys(team.team?.members ?? {});
+  const assignees = Object.keys(team.team?.rules.members ?? {});
   const read = (path: string): Promise<TaskInput> => taskFiles.read(path, assignees);
   const withGoal = ({ goal, tasks }: TaskInput): TaskInput => ({ goal: givenGoal ?? goal, tasks });
   if (request.tasks !== null) return withGoal(await read(request.tasks));
@@ -166,7 +166,7 @@ const readTeamInput = async (
 
 /** A coordinator wrote the plan, even if it comes from a file: `memoryScope: all` needs the team's permission. */
 const checkPlanScope = ({ tasks }: TaskInput, { team, name }: Agent): void => {
-  if (team === null || team.planMayAskForAll || team.memoryScope === 'all') return;
+  if (team === null || team.rules.planMayAskForAll || team.rules.memoryScope === 'all') return;
   const asking = tasks.find(({ memoryScope }) => memoryScope === 'all');
   if (asking !== undefined)
     throw new CloisterError(

@@ -50,9 +50,9 @@ export const agentServerFactory =
 
 /** Throws `agent_unknown`, also for agents that the caller may not run. */
 const calledAgent = (agents: readonly Agent[], name: string): Agent => {
-  const found = agents.find(({ toolName }) => toolName === name);
+  const found = agents.find(({ signature: { toolName } }) => toolName === name);
   if (found !== undefined) return found;
-  const names = agents.map(({ toolName }) => toolName);
+  const names = agents.map(({ signature: { toolName } }) => toolName);
   throw unknownAgentError(name, names, 'this token may not run any agent.');
 };
 

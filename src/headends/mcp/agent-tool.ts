@@ -15,7 +15,7 @@ type InputPlacement = 'prompt' | 'beside' | 'input';
 export const agentAsTool = (agent: Agent): Tool => {
   const outputSchema = toolOutputSchema(agent);
   return {
-    name: agent.toolName,
+    name: agent.signature.toolName,
     title: agent.name,
     description: agent.usage === '' ? agent.description : `${agent.description}\nExample: ${agent.usage}`,
     inputSchema: toolInputSchema(agent) as Tool['inputSchema'],
@@ -27,16 +27,16 @@ export const agentAsTool = (agent: Agent): Tool => {
 };
 
 /** MCP wants an output schema only for a tool whose answers are always objects of one shape; else null. */
-export const toolOutputSchema = ({ output }: Agent): JsonObject | null =>
+export const toolOutputSchema = ({ signature: { output } }: Agent): JsonObject | null =>
   output.format === 'json' && output.schema?.['type'] === 'object' ? output.schema : null;
 
-export const inputPlacement = ({ input }: Agent): InputPlacement => {
+export const inputPlacement = ({ signature: { input } }: Agent): InputPlacement => {
   if (input.format === 'text') return 'prompt';
   return input.schema !== undefined && canAddProperties(input.schema) ? 'beside' : 'input';
 };
 
 const toolInputSchema = (agent: Agent): JsonObject => {
-  const { schema: own = {} } = agent.input;
+  const { schema: own = {} } = agent.signature.input;
   const added = formatProperties(agent);
   switch (inputPlacement(agent)) {
     case 'prompt':
@@ -62,7 +62,7 @@ const closedObject = (properties: JsonObject, required: readonly string[]): Json
 });
 
 const formatProperties = (agent: Agent): JsonObject => {
-  const { format } = agent.output;
+  const { format } = agent.signature.output;
   if (toolOutputSchema(agent) !== null)
     return {
       format: {
@@ -113,8 +113,9 @@ const nestedSchema = (name: string, { $schema: _schema, ...own }: JsonObject): J
 });
 
 /** Whether the agent can only think: it has no tools, sub-agents or members that could change anything. */
-const isReadOnly = (agent: Agent): boolean =>
-  agent.spawns === null &&
-  [agent.tools, agent.builtins, agent.sources, agent.servers, agent.agents, agent.members].every(
-    ({ length }) => length === 0,
+const isReadOnly = ({ resources, children: { agents, spawns }, team }: Agent): boolean => {
+  const { tools, builtins, sources, servers } = resources;
+  return (
+    spawns === null && team === null && [tools, builtins, sources, servers, agents].every(({ length }) => length === 0)
   );
+};

@@ -17,7 +17,7 @@ export const readArguments = (agent: Agent, args: JsonObject): ParsedToolCall =>
   const fields = new BodyFields(args, 'arguments');
   const input = readAgentInput(agent, fields);
   const form = readAnswerFormat(agent, fields);
-  return { request: { agent: agent.name, input, ...form }, format: form.format ?? agent.output.format };
+  return { request: { agent: agent.name, input, ...form }, format: form.format ?? agent.signature.output.format };
 };
 
 const readAgentInput = (agent: Agent, fields: BodyFields): string | JsonObject => {
@@ -36,7 +36,7 @@ const readAgentInput = (agent: Agent, fields: BodyFields): string | JsonObject =
 const readAnswerFormat = (agent: Agent, fields: BodyFields): Pick<AgentRequest, 'format' | 'schema'> => {
   const format = fields.oneOf('format', formats);
   const schema = fields.optionalObject('schema');
-  const own = agent.output;
+  const own = agent.signature.output;
   if (toolOutputSchema(agent) !== null) {
     if (format !== undefined && format !== 'json') throw unsupported('format', 'this tool only returns json.');
     return schema === undefined ? {} : { format: 'json', schema: withOwnSchema(agent, schema) };
@@ -55,7 +55,7 @@ const readAnswerFormat = (agent: Agent, fields: BodyFields): Pick<AgentRequest, 
 };
 
 /** The answer must fit the schema of the call and the agent's own. */
-const withOwnSchema = ({ output }: Agent, schema: JsonObject): JsonObject =>
+const withOwnSchema = ({ signature: { output } }: Agent, schema: JsonObject): JsonObject =>
   output.schema === undefined ? schema : bothSchemas(output.schema, schema);
 
 const unsupported = (name: string, reason: string): CloisterError =>

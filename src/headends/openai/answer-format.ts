@@ -25,6 +25,6 @@ export const withObjectFormat = <R extends Pick<AgentRequest, 'agent' | 'format'
 ): R =>
   request.format === 'json' &&
   request.schema === undefined &&
-  service.agent(caller, request.agent).output.schema === undefined
+  service.agent(caller, request.agent).signature.output.schema === undefined
     ? { ...request, schema: { type: 'object' } }
     : request;

@@ -71,7 +71,12 @@ export const agentRoutes = (service: AgentService, world: RestWorld): readonly H
 
 const agentJson = (agent: Agent, world: RestWorld): JsonObject => {
   const redact = (text: string): string => world.redact?.(text) ?? text;
-  const { name, toolName, description, usage, input, output } = agent;
+  const {
+    name,
+    signature: { toolName, input, output },
+    description,
+    usage,
+  } = agent;
   const path = `/v1/${encodeURIComponent(name)}`;
   return {
     name,

@@ -53,7 +53,7 @@ const answerFormat = (
 
 /** The text itself, or the object that it holds for an agent with JSON input. */
 const inputFromText = (text: string, field: string, agent: Agent): string | JsonObject =>
-  agent.input.format === 'json' ? parseJsonObject(text, field) : text;
+  agent.signature.input.format === 'json' ? parseJsonObject(text, field) : text;
 
 /** Refuses fields that cannot be combined: otherwise one of them would be ignored silently. */
 const refuseCombinations = (body: RunRequestBody, waits: boolean): void => {

@@ -9,16 +9,19 @@ export const agentOptions = (
   { agents, spawnable }: ChildAgents,
   mapTool: (tool: ToolDefinition) => ToolDefinition = (tool) => tool,
 ): AgentOptions => {
-  const { name, description, usage, prompt, models, toolName, input, output, caching } = agent;
-  const { limits, settings, budget, grants, share, budgetGroup, gather, agentsAtOnce } = agent;
-  const { spawns, messages, topics } = agent;
+  const { name, description, usage, prompt } = agent;
+  const { toolName, input, output } = agent.signature;
+  const { models, caching, settings, tools, builtins, sources, servers } = agent.resources;
+  const { limits, budget, budgetGroup } = agent.caps;
+  const { gather, agentsAtOnce, spawns } = agent.children;
+  const { grants, share, messages, topics } = agent.permissions;
   return {
     name,
     description,
     usage,
     prompt,
     models,
-    tools: [...agent.tools.map(mapTool), ...agent.builtins, ...agent.sources, ...agent.servers],
+    tools: [...tools.map(mapTool), ...builtins, ...sources, ...servers],
     agents,
     toolName,
     input,
@@ -49,16 +52,17 @@ export const agentOptions = (
 const selfOnly = ['self'] as const;
 
 /** The options to define a team again, with other agents in place of its own. */
-export const teamOptions = (team: Agent, replaceAgent: (agent: Agent) => Agent): TeamOptions => {
-  const { members: _members, coordinator: _coordinator, planTasksMax, planDepthMax, ...rules } = team.team!;
-  const { name, description, budget, coordinator } = team;
+export const teamOptions = (agent: Agent, replaceAgent: (agent: Agent) => Agent): TeamOptions => {
+  const { name, description, caps } = agent;
+  const team = agent.team!;
+  const { members: _members, coordinator: _coordinator, planTasksMax, planDepthMax, ...rules } = team.rules;
   return {
     ...rules,
     name,
     description,
-    budget,
+    budget: caps.budget,
     agents: teamRoster(team).map(replaceAgent),
     plan: { tasks: planTasksMax, depth: planDepthMax },
-    ...(coordinator === null ? {} : { coordinator: replaceAgent(coordinator.answers) }),
+    ...(team.coordinator === null ? {} : { coordinator: replaceAgent(team.coordinator.answers) }),
   };
 };

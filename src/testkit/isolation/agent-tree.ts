@@ -63,10 +63,10 @@ export class AgentTree {
     this.#handler = stage;
     for (const note of subject.notes ?? []) this.notes.add(note);
     this.root = this.#create(subject.agent);
-    const tools = new Set(this.all.flatMap(({ own }) => own.tools.map(({ name }) => name)));
+    const tools = new Set(this.all.flatMap(({ own }) => own.resources.tools.map(({ name }) => name)));
     if (tools.size > 0 && subject.realTools !== true)
       this.notes.add(`Tools are not run, so what the code of ${[...tools].join(', ')} does is not covered.`);
-    const compacted = this.all.filter(({ own }) => own.compactor !== null).map(({ own }) => own.name);
+    const compacted = this.all.filter(({ own }) => own.children.compactor !== null).map(({ own }) => own.name);
     if (compacted.length > 0)
       this.notes.add(
         `Old turns of ${compacted.join(', ')} are dropped or shortened by code, not summarised by their \`compaction\` model.`,
@@ -100,10 +100,10 @@ export class AgentTree {
       const known = made.get(own);
       if (known !== undefined) return known;
       const original = this.#byOwn.get(own)!;
-      const children = own.agents.map(rebuildOne);
+      const children = own.children.agents.map(rebuildOne);
       const childAgents = {
         agents: children.map(({ agent }) => agent),
-        spawnable: own.spawnable.map((one) => rebuildOne(one).agent),
+        spawnable: own.children.spawnable.map((one) => rebuildOne(one).agent),
       };
       const testAgent = this.#define(own, change(own, testOptions(original.agent, childAgents)), children, original);
       made.set(own, testAgent);
@@ -114,7 +114,7 @@ export class AgentTree {
 
   /** The number of places of an agent in the tree. Exact only for 0 and 1. */
   countPlaces({ own }: TestAgent): number {
-    const callers = this.all.filter((testAgent) => testAgent.own.agents.includes(own));
+    const callers = this.all.filter((testAgent) => testAgent.own.children.agents.includes(own));
     if (own === this.root.own) return 1 + callers.length;
     return callers.length === 1 ? this.countPlaces(callers[0]!) : callers.length;
   }
@@ -129,7 +129,9 @@ export class AgentTree {
   #create(own: Agent): TestAgent {
     const known = this.#byOwn.get(own);
     if (known !== undefined) return known;
-    const [agents, spawnable] = [own.agents, own.spawnable].map((some) => some.map((one) => this.#create(one).agent));
+    const [agents, spawnable] = [own.children.agents, own.children.spawnable].map((some) =>
+      some.map((one) => this.#create(one).agent),
+    );
     const children = { agents: agents!, spawnable: spawnable! };
     const testAgent = this.#define(
       own,
@@ -140,27 +142,27 @@ export class AgentTree {
   }
 
   #withChangeAt(testAgent: TestAgent, above: string, path: string, change: Change): TestAgent {
-    const here = pathBelow(above, testAgent.agent.modelToolName);
+    const here = pathBelow(above, testAgent.agent.signature.modelToolName);
     if (path !== here && !path.startsWith(`${here}/`)) return testAgent;
     const children = [...testAgent.children.values()].map((child) => this.#withChangeAt(child, here, path, change));
     const options = testOptions(testAgent.agent, {
       agents: children.map(({ agent }) => agent),
-      spawnable: testAgent.agent.spawnable,
+      spawnable: testAgent.agent.children.spawnable,
     });
     return this.#define(testAgent.own, path === here ? change(options) : options, children, testAgent);
   }
 
   #define(own: Agent, options: AgentOptions, givenChildren?: readonly TestAgent[], original?: TestAgent): TestAgent {
-    const agent = buildAgent(options, own.file, { depth: own.depth });
-    const children = givenChildren ?? agent.agents.map((child) => this.#all.get(child)!);
+    const agent = buildAgent(options, own.file, { depth: own.caps.depth });
+    const children = givenChildren ?? agent.children.agents.map((child) => this.#all.get(child)!);
     const testAgent: TestAgent = {
       agent,
       own,
       models: original?.models ?? this.#models(own),
       sources: original?.sources ?? this.#sources(own),
       sentTools: new PartCache(),
-      children: new Map(children.map((child) => [child.agent.modelToolName, child])),
-      limits: { root: resolveLimits(agent, true), child: resolveLimits(agent, false) },
+      children: new Map(children.map((child) => [child.agent.signature.modelToolName, child])),
+      limits: { root: resolveLimits(agent.caps.limits, true), child: resolveLimits(agent.caps.limits, false) },
     };
     this.#all.set(agent, testAgent);
     return testAgent;
@@ -172,7 +174,7 @@ export class AgentTree {
   }
 
   #models(own: Agent): readonly TestModelFacts[] {
-    const models = own.models.map((model): TestModelFacts => {
+    const models = own.resources.models.map((model): TestModelFacts => {
       if (typeof model !== 'string') {
         const { language, ...facts } = model;
         return { ...facts, provider: language.provider, modelId: language.modelId };
@@ -188,7 +190,7 @@ export class AgentTree {
   }
 
   #sources(own: Agent): readonly StandInSource[] {
-    const inCode = own.sources.map((source): StandInSource => {
+    const inCode = own.resources.sources.map((source): StandInSource => {
       if (this.#subject.realTools === true) return { name: source.name, only: null, tools: [], own: source };
       this.notes.add(
         `The tools of the source "${source.name}" are made up, because only the source itself could list them.`,
@@ -219,8 +221,10 @@ const testOptions = (
   ...agentOptions(agent, children, mapTool),
   models: [],
   budget: {},
-  limits: lengthenTimeouts(agent.limits),
-  ...(agent.gather === null ? {} : { gather: { timeoutMs: Math.max(agent.gather.timeoutMs, gatherMsMin) } }),
+  limits: lengthenTimeouts(agent.caps.limits),
+  ...(agent.children.gather === null
+    ? {}
+    : { gather: { timeoutMs: Math.max(agent.children.gather.timeoutMs, gatherMsMin) } }),
 });
 
 const dialogTokens = 20_000;
@@ -228,7 +232,7 @@ const dialogTokens = 20_000;
 /** The largest hold of one attempt of an agent, counting a byte as a token. */
 const largestHold = ({ agent, models, limits }: TestAgent): number => {
   const outputs = models.map(({ maxOutputTokens = 8_192 }) => limits.child.maxOutputTokens || maxOutputTokens);
-  const thinking = thinkingTokens[agent.settings.reasoning ?? 'none'];
+  const thinking = thinkingTokens[agent.resources.settings.reasoning ?? 'none'];
   return Math.max(...outputs) + thinking + 2 * utf8Bytes(JSON.stringify(agent.definition)) + dialogTokens;
 };
 
@@ -242,7 +246,7 @@ const lengthenTimeouts = (limits: Limits): Limits => {
   return longer;
 };
 
-const serverUses = ({ servers }: Agent): ReadonlyMap<string, readonly string[] | null> => {
+const serverUses = ({ resources: { servers } }: Agent): ReadonlyMap<string, readonly string[] | null> => {
   const uses = new Map<string, readonly string[] | null>();
   for (const reference of servers) {
     if (!reference.includes('/')) uses.set(reference, null);

@@ -110,7 +110,9 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
     const { root, seed } = this.setting;
     const common = new Rng(`${seed} history`);
     if (common.percent(50)) return null;
-    const { modelToolName } = root.agent;
+    const {
+      signature: { modelToolName },
+    } = root.agent;
     const own = new Rng(`${seed} history ${this.setting.saltOf(modelToolName, pathBelow('', modelToolName))}`);
     const known = this.#sharesContext(root) ? common : own;
     // Some of it is long, so that what a small window still shows depends on estimates.
@@ -127,7 +129,9 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
 
   /** When the first child that shares the root's context starts, gives the root more context, and refreshes each such child. */
   #refreshShare({ planned, cell }: CallCell): void {
-    const { share } = planned.testAgent.agent;
+    const {
+      permissions: { share },
+    } = planned.testAgent.agent;
     // A child that passes the context on would do so at a time that depends on its private work.
     if (planned.depth !== 1 || planned.isExtra || !share.includes('context') || this.#sharesContext(planned.testAgent))
       return;
@@ -137,7 +141,7 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
   }
 
   #sharesContext({ agent }: TestAgent): boolean {
-    return agent.agents.some(({ share }) => share.includes('context'));
+    return agent.children.agents.some(({ permissions: { share } }) => share.includes('context'));
   }
 
   protected override ports(): RunPorts {
@@ -177,7 +181,9 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
   }
 
   #createCell(testAgent: TestAgent, { birth, parent, child }: NewCell): CallCell {
-    const { modelToolName } = testAgent.agent;
+    const {
+      signature: { modelToolName },
+    } = testAgent.agent;
     const label = child?.label ?? modelToolName;
     const place = parent === null ? label : `${parent.place} › ${label}`;
     const planned: PlannedCell = {

@@ -17,7 +17,7 @@ export const changeAgent = (options: AgentOptions, rng: Rng, names: ReadonlySet<
     limits: { ...limits, parallelToolCalls: 1 + rng.below(5) },
   };
   // An agent that shares the prompt can tell the difference, but only that of the prompt itself.
-  const isPromptShared = agents.some(({ share }) => share.includes('system'));
+  const isPromptShared = agents.some(({ permissions: { share } }) => share.includes('system'));
   const name = `${options.name.slice(0, 50)}-${rng.hex().slice(0, 4)}`;
   return {
     ...options,
@@ -94,7 +94,8 @@ export const prepareMailAgents = (team: AgentTree, variation: MailVariation | nu
     };
   });
 
-const describesChildren = ({ spawns }: Agent): boolean => spawns !== null && spawns.templates !== null;
+const describesChildren = ({ children: { spawns } }: Agent): boolean => spawns !== null && spawns.templates !== null;
 
-const sharesSystem = ({ agents, spawnable, spawns }: Agent): boolean =>
-  spawns?.share.includes('system') === true || [...agents, ...spawnable].some(({ share }) => share.includes('system'));
+const sharesSystem = ({ children: { agents, spawnable, spawns } }: Agent): boolean =>
+  spawns?.share.includes('system') === true ||
+  [...agents, ...spawnable].some(({ permissions: { share } }) => share.includes('system'));

@@ -83,9 +83,9 @@ const checkTeam: CheckKind = async (subject, options) => {
   const { pairs } = options;
   const quarter = repeatingAll({ ...options, pairs: Math.max(pairsMin, Math.ceil(pairs / 4)) }, options);
   let report = await checkGraphs(subject, options);
-  for (const member of teamRoster(subject.agent))
+  for (const member of teamRoster(subject.agent.team!))
     // Messages within the team are part of the graph pairs.
-    if (member.agents.length > 0 || member.spawns !== null)
+    if (member.children.agents.length > 0 || member.children.spawns !== null)
       report = await alsoCheck(report, memberOf(subject, member), quarter, checkAgent);
   return report;
 };
@@ -99,8 +99,8 @@ const repeatingAll = (options: PairCheckOptions, { again, seed, pairs }: PairChe
 const memberOf = ({ input: _input, ...subject }: Subject, agent: Agent): Subject => ({ ...subject, agent });
 
 const teamsBelow = (agent: Agent): readonly Agent[] => {
-  const all = new Set(agent.agents);
-  for (const one of all) for (const child of one.agents) all.add(child);
+  const all = new Set(agent.children.agents);
+  for (const one of all) for (const child of one.children.agents) all.add(child);
   return [...all].filter(({ team }) => team !== null);
 };
 

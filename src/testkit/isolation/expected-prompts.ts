@@ -82,13 +82,13 @@ export class ExpectedPrompts {
     }
     const spec = this.#specs.get(part.task)!;
     const messages = this.#messagesFor(spec, state.birth.agent, part.attempt);
-    const scope = spec.memoryScope ?? this.#run.setting.team.agent.team!.memoryScope;
+    const scope = spec.memoryScope ?? this.#run.setting.team.agent.team!.rules.memoryScope;
     const all = this.#all;
     const prompt = buildTaskPrompt(
       { ...this.#taskOf(spec.id), memoryScope: scope, assignee: state.birth.agent },
       { getMessages: () => messages },
       { get: (id) => this.#taskOf(id), tasks: () => all.map((id) => this.#taskOf(id)) },
-      { bytesMax: shownBytesMax(resolveLimits(state.testAgent.agent, false)) },
+      { bytesMax: shownBytesMax(resolveLimits(state.testAgent.agent.caps.limits, false)) },
     );
     this.#expect(cell, prompt, this.#resultsOf(scope === 'all' ? all : spec.dependsOn), messages);
   }

@@ -166,7 +166,7 @@ const drawVariation = (run: GraphRun, team: TestTeam): GraphVariation | null => 
     case 'member': {
       const isCoordinator = team.facts.hasCoordinator && rng.percent(25);
       const workers = cells.flatMap(({ birth }) => (birth.task?.part === 'task' ? [birth.agent] : []));
-      const names = isCoordinator ? [setting.team.agent.coordinator!.answers.name] : workers;
+      const names = isCoordinator ? [setting.team.agent.team!.coordinator!.answers.name] : workers;
       return names.length === 0 ? null : { ...nobody, member: rng.pick(names), isCoordinator };
     }
     case 'failure':

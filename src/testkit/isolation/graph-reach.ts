@@ -59,7 +59,7 @@ const allDependencies = (graph: GraphCase): ReadonlyMap<string, ReadonlySet<stri
 };
 
 const memoryScopeOf = ({ setting: { graph, team } }: GraphRun, id: string): string =>
-  allTasks(graph).find((task) => task.id === id)?.memoryScope ?? team.agent.team!.memoryScope;
+  allTasks(graph).find((task) => task.id === id)?.memoryScope ?? team.agent.team!.rules.memoryScope;
 
 const taskPlace = (id: string): string => `task ${id}`;
 

@@ -36,10 +36,11 @@ export const closingActs = (run: MailRun, rng: Rng): readonly Act[] => {
 };
 
 /** A root that has answered waits at most this long for the agents that it spawned. */
-const waitMs = ({ setting: { root } }: MailRun): number => root.agent.spawns?.waitMs ?? 0;
+const waitMs = ({ setting: { root } }: MailRun): number => root.agent.children.spawns?.waitMs ?? 0;
 
 /** Longer than any agent may take to finish. */
-const graceMs = ({ setting: { root } }: MailRun): number => 1_000 + Math.max(5_000, root.agent.spawns?.graceMs ?? 0);
+const graceMs = ({ setting: { root } }: MailRun): number =>
+  1_000 + Math.max(5_000, root.agent.children.spawns?.graceMs ?? 0);
 
 const publicMembers = (run: MailRun) => run.live.agents().filter(({ cell }) => run.cellState(cell)?.isAide !== true);
 
@@ -56,7 +57,7 @@ const drawGrace = (run: MailRun, rng: Rng): readonly Act[] =>
   rng.percent(60) ? [{ do: 'pass', ms: graceMs(run) }] : [];
 
 const drawOutsideMessage = ({ setting }: MailRun, rng: Rng): Act => {
-  const { hear } = setting.root.agent.topics;
+  const { hear } = setting.root.agent.permissions.topics;
   const topic = hear.length > 0 && rng.percent(30) ? { topic: rng.pick(hear) } : {};
   return { do: 'tell', text: `${rng.words()} ${allGuesses}`, ...topic };
 };
@@ -88,10 +89,10 @@ const callingSession = (run: MailRun, state: MailCell, agents: readonly Agent[])
       [cell, parent].includes(own) || cell === birth.parent ? [] : [name],
     ),
     children: members.flatMap((one) => (one.parent === own ? [one.sub_agent_id] : [])),
-    topicsOf: (name) => agents.find((agent) => agent.name === name)?.topics.hear ?? [],
+    topicsOf: (name) => agents.find((agent) => agent.name === name)?.permissions.topics.hear ?? [],
     validate: run.setting.validate,
   };
 };
 
-const drawAnswer = ({ output }: Agent, { setting }: MailRun, rng: Rng): string =>
+const drawAnswer = ({ signature: { output } }: Agent, { setting }: MailRun, rng: Rng): string =>
   drawJsonAnswer(output, rng.words(), rng.hex(), setting.validate) ?? `Found ${rng.words()}`;

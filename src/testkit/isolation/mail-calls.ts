@@ -90,7 +90,9 @@ const drawTopic = (topics: readonly string[], rng: Rng): string | null => {
 const drawSome = <T>(items: readonly T[], rng: Rng): readonly T[] => items.filter(() => rng.percent(70));
 
 const drawSpawnArgs: ArgsOf = ({ agent, topicsOf }, rng) => {
-  const { spawns } = agent;
+  const {
+    children: { spawns },
+  } = agent;
   if (spawns === null) return null;
   const known = [...spawns.agents, ...(spawns.self ? ['self'] : [])];
   const isDescribed = spawns.templates !== null && (known.length === 0 || rng.percent(25));
@@ -128,11 +130,11 @@ const mailArgs: Readonly<Record<MailTool, ArgsOf>> = {
   send_message: (speaker, rng) => ({ ...drawRecipient(speaker, rng), message: rng.words() }),
   receive_message: drawReceiveArgs,
   subscribe: ({ agent }, rng) => {
-    const topic = drawTopic(agent.topics.hear, rng);
+    const topic = drawTopic(agent.permissions.topics.hear, rng);
     return topic === null ? null : { topic };
   },
   publish: ({ agent }, rng) => {
-    const topic = drawTopic(agent.topics.say, rng);
+    const topic = drawTopic(agent.permissions.topics.say, rng);
     return topic === null ? null : { topic, message: rng.words() };
   },
   receive_broadcast: (_speaker, rng) => ({ timeout_ms: rng.pick(timeouts) }),

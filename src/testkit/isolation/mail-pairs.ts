@@ -29,8 +29,8 @@ type MailPair = ObservationComparison & {
 export const spawnsOrMails = (agent: Agent): boolean => {
   const all = new Set([agent]);
   for (const one of all) {
-    if (one.spawns !== null || one.builtins.some(isMailTool)) return true;
-    for (const child of one.agents) all.add(child);
+    if (one.children.spawns !== null || one.resources.builtins.some(isMailTool)) return true;
+    for (const child of one.children.agents) all.add(child);
   }
   return false;
 };
@@ -101,7 +101,9 @@ export class MailPairs extends Pairs<MailRun, MailPair> {
     const words = `talk ${seed}`;
     const rng = new Rng(words);
     const root = prepareMailAgents(this.#tree, variation);
-    const { messages, topics } = root.agent;
+    const {
+      permissions: { messages, topics },
+    } = root.agent;
     this.current = new MailRun(this.#tree, {
       ...this.world(this.#otherValues(variation)),
       seed: words,

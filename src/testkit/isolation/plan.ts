@@ -2,7 +2,7 @@
 // answer. The plan depends on the seed and the cell's place in the tree, never on what its model is shown.
 import { CloisterError, isObject } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, Validate } from '#contracts';
+import type { AgentSignature, Validate } from '#contracts';
 import { shownBytesMax } from '#core/memory';
 import type { CellLimits } from '#core/registry';
 import { Rng } from './rng.ts';
@@ -69,7 +69,7 @@ const planGroups = (cell: PlannedCell, scenario: Scenario, rng: Rng): Plan['grou
   const { testAgent, limits, cells } = cell;
   const callable = [...testAgent.children.keys()].filter((tool) => mayCall(cell, tool));
   // At the maximum depth, a call is refused; that is tried now and then.
-  if (callable.length === 0 || cells === 0 || (cell.depth >= testAgent.agent.depth && rng.percent(80))) return [];
+  if (callable.length === 0 || cells === 0 || (cell.depth >= testAgent.agent.caps.depth && rng.percent(80))) return [];
   const count = Math.min(1 + rng.below(Math.min(cells, 3)), limits.max_steps, limits.maxToolCallsPerTurn);
   const children: ChildCall[] = [];
   for (let index = 0; index < count; index++) {
@@ -109,7 +109,15 @@ const planChild = (
 };
 
 /** Draws a goal: text, or an object that fits the agent's schema. Returns null if no such object was found. */
-export const drawGoal = ({ agent: { input } }: TestAgent, seed: string, validate: Validate): JsonObject | null => {
+export const drawGoal = (
+  {
+    agent: {
+      signature: { input },
+    },
+  }: TestAgent,
+  seed: string,
+  validate: Validate,
+): JsonObject | null => {
   if (input.format === 'text') return { prompt: `Look into ${new Rng(seed).words()}` };
   const value = validSample({ ...input.schema, type: 'object' }, seed, validate);
   return isObject(value) ? value : null;
@@ -129,7 +137,7 @@ export const chooseRootGoal = (
       `No input was found that fits the schema of "${root.agent.name}": pass one as \`input\`.`,
     );
   const { prompt } = drawn;
-  return root.agent.input.format === 'text' && typeof prompt === 'string' ? prompt : JSON.stringify(drawn);
+  return root.agent.signature.input.format === 'text' && typeof prompt === 'string' ? prompt : JSON.stringify(drawn);
 };
 
 const drawEnding = ({ testAgent, limits }: PlannedCell, rng: Rng): PlannedEnding => {
@@ -145,7 +153,7 @@ const drawEnding = ({ testAgent, limits }: PlannedCell, rng: Rng): PlannedEnding
   if (hasTools && cheapLimits(testAgent, limits).length > 0) possible.push('limit', 'limit');
   if (testAgent.sources.length > 0 && testAgent.sources.every(({ own }) => own === undefined))
     possible.push('unlisted');
-  if (testAgent.agent.output.format === 'json' && limits.maxToolTurns >= 2) possible.push('unfitting');
+  if (testAgent.agent.signature.output.format === 'json' && limits.maxToolTurns >= 2) possible.push('unfitting');
   return rng.percent(55) ? 'answer' : rng.pick(possible);
 };
 
@@ -153,7 +161,7 @@ export type CheapLimit = 'max_steps' | 'max_output_files' | 'max_output_size_byt
 
 /** Limits that are easy to exceed. */
 export const cheapLimits = ({ agent }: TestAgent, limits: CellLimits): readonly CheapLimit[] => {
-  const writes = agent.builtins.includes('write_file');
+  const writes = agent.resources.builtins.includes('write_file');
   return [
     ...(limits.max_steps <= 8 && limits.maxToolCallsPerTurn > 9 ? (['max_steps'] as const) : []),
     ...(writes && limits.max_output_files <= 4 ? (['max_output_files'] as const) : []),
@@ -167,7 +175,7 @@ const drawAnswer = (
   rng: Rng,
 ): string => {
   const words = rng.words();
-  const json = drawJsonAnswer(testAgent.agent.output, words, `${seed} answer ${place}`, validate);
+  const json = drawJsonAnswer(testAgent.agent.signature.output, words, `${seed} answer ${place}`, validate);
   if (json !== null) return json;
   const answer = `Found ${words}`;
   const shown = shownBytesMax(limits);
@@ -178,7 +186,7 @@ const drawAnswer = (
 
 /** Null for an agent that answers in text. If no value fits its schema, every answer is refused, in both runs alike. */
 export const drawJsonAnswer = (
-  { format, schema }: Agent['output'],
+  { format, schema }: AgentSignature['output'],
   words: string,
   seed: string,
   validate: Validate,

@@ -70,7 +70,7 @@ const failOnce = async (run: PrivateRun, state: MailCell, rng: Rng): Promise<voi
   const { models } = run.testAgentOf(state) ?? { models: [] };
   if (pendingRequest === null) return;
   if (pendingRequest.model < models.length - 1) await run.fail(state, rng.pick([400, 401, 403, 404]), rng.words());
-  else if ((run.agentOf(state).limits.maxRetries ?? 1) > 0 && state.failures++ === 0) {
+  else if ((run.agentOf(state).caps.limits.maxRetries ?? 1) > 0 && state.failures++ === 0) {
     await run.fail(state, rng.pick([429, 500, 503]), rng.words());
     await run.time.advance(retryMs);
     await run.time.settle();
@@ -82,12 +82,14 @@ const retryMs = 10;
 /** Aides that write only to their parent and children, of a session with room for many more. */
 const possibleAides = (run: PrivateRun, state: MailCell): readonly Agent[] => {
   const agent = run.agentOf(state);
-  const { spawns, spawnable } = agent;
+  const {
+    children: { spawns, spawnable },
+  } = agent;
   if (spawns === null || spawns.children < roomMin || spawns.perMinute < roomMin) return [];
   if (state.birth.depth >= spawns.depth || !hasTool(state, 'spawn_agent') || !hasTool(state, 'receive_message'))
     return [];
   return [...spawnable, ...(spawns.self ? [agent] : [])].filter(
-    ({ messages, input }) =>
+    ({ permissions: { messages }, signature: { input } }) =>
       input.format === 'text' && (messages ?? []).every((name) => name === 'parent' || name === 'children'),
   );
 };
@@ -102,7 +104,7 @@ const useAide = async (run: PrivateRun, state: MailCell, rng: Rng, levels: numbe
     agent_id: agent.name,
     workflow_id: workflow,
     ...(rng.percent(70) ? { initial_message: rng.words() } : {}),
-    ...(rng.percent(60) ? { auto_subscribe: [...agent.topics.hear] } : {}),
+    ...(rng.percent(60) ? { auto_subscribe: [...agent.permissions.topics.hear] } : {}),
   };
   await call(run, state, { name: 'spawn_agent', args }, rng);
   const aide = run.cells.find(({ birth }) => birth.spawned?.workflow === workflow);

@@ -70,9 +70,13 @@ const drawPrivateCall = (
   if (testAgent.children.has(tool.name)) return drawExtraCall(state, tool, rng, options);
   switch (tool.name) {
     case 'gather':
-      return testAgent.agent.gather === null ? drawSampleCall(tool, rng) : drawExtraGather(state, rng, options);
+      return testAgent.agent.children.gather === null
+        ? drawSampleCall(tool, rng)
+        : drawExtraGather(state, rng, options);
     case 'write_file':
-      return testAgent.agent.builtins.includes('write_file') ? drawWrite(state, rng) : drawSampleCall(tool, rng);
+      return testAgent.agent.resources.builtins.includes('write_file')
+        ? drawWrite(state, rng)
+        : drawSampleCall(tool, rng);
     case 'read_file':
       return createCall('read_file', { path: drawPath(rng), ...(rng.percent(20) ? { from: rng.below(9) } : {}) });
     case 'read_output':
@@ -133,7 +137,7 @@ const mayCallExtra = (state: CallCell, tool: string, { size }: PrivateCallOption
   size.extraChildren &&
   !state.planned.isExtra &&
   state.extraCalls < 2 &&
-  state.planned.depth < state.planned.testAgent.agent.depth &&
+  state.planned.depth < state.planned.testAgent.agent.caps.depth &&
   state.groupsDone === 0 &&
   mayCall(state.planned, tool);
 
@@ -167,7 +171,7 @@ export const plannedCalls = (
   { tools, rng }: ShownTools,
 ): readonly TestCall[] => {
   const isOnceEach = new Set(group.map(({ tool }) => tool)).size === group.length;
-  if (state.planned.testAgent.agent.gather !== null && isOnceEach && rng.percent(50))
+  if (state.planned.testAgent.agent.children.gather !== null && isOnceEach && rng.percent(50))
     return [gatherCall(state, group, rng)];
   return group.flatMap((child) => {
     const tool = tools.find(({ name }) => name === child.tool);
@@ -176,7 +180,9 @@ export const plannedCalls = (
 };
 
 const childCall = (state: CallCell, child: ChildCall, tool: LanguageModelV4FunctionTool, rng: Rng): TestCall => {
-  const { input } = state.planned.testAgent.children.get(child.tool)!.agent;
+  const {
+    signature: { input },
+  } = state.planned.testAgent.children.get(child.tool)!.agent;
   const takes = (name: string): boolean =>
     input.format === 'text' ||
     (hasProperty(tool.inputSchema as JsonObject, name) && !hasProperty(input.schema ?? {}, name));
@@ -193,7 +199,7 @@ const hasProperty = ({ properties }: JsonObject, name: string): boolean =>
 
 const gatherCall = (state: CallCell, children: readonly ChildCall[], rng: Rng): TestCall => {
   const tasks = children.map(({ tool, input }): JsonObject => {
-    const isText = state.planned.testAgent.children.get(tool)!.agent.input.format === 'text';
+    const isText = state.planned.testAgent.children.get(tool)!.agent.signature.input.format === 'text';
     return { agent: tool, ...(isText ? input : { input }), reason: rng.words() };
   });
   return createCall('gather', { tasks }, children);

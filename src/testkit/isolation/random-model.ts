@@ -67,7 +67,7 @@ const drawPlannedReply = (state: CallCell, shown: ModelView, ports: RandomModelP
   const turnsLeft = planned.limits.maxToolTurns - replies;
   if (turnsLeft <= 0 || shown.tools.length === 0) return buildEnding(state, shown, turnsLeft);
   const usesEveryTurn = plan.ending === 'last turn';
-  const needed = plan.groups.length - groupsDone + (planned.testAgent.agent.output.format === 'json' ? 2 : 1);
+  const needed = plan.groups.length - groupsDone + (planned.testAgent.agent.signature.output.format === 'json' ? 2 : 1);
   const hasSpareTurn = usesEveryTurn ? turnsLeft > plan.groups.length - groupsDone : turnsLeft > needed;
   if (hasSpareTurn && (usesEveryTurn || state.privateTurns < ports.size.turns) && (usesEveryTurn || rng.percent(40))) {
     const calls = drawPrivateCalls(state, shown, { ...ports, countMin: 1 });
@@ -111,7 +111,7 @@ const buildEnding = (state: CallCell, shown: ModelView, turnsLeft: number): Test
     usage: drawUsage(rng),
   };
   const message = rng.words();
-  const isJson = planned.testAgent.agent.output.format === 'json';
+  const isJson = planned.testAgent.agent.signature.output.format === 'json';
   switch (plan.ending) {
     case 'cut answer':
       return { ...reply, finish: 'length' };

@@ -127,9 +127,9 @@ const drawCalls = (act: 'look' | 'ask' | 'send', context: ReplyContext): readonl
   const { children } = state.testAgent;
   const child = act === 'ask' ? publicRng.pick([...children.values(), null]) : null;
   // A helper takes time, so the number of helpers is observable.
-  if (child !== null && child !== undefined && tools.some(({ name }) => name === child.agent.modelToolName)) {
+  if (child !== null && child !== undefined && tools.some(({ name }) => name === child.agent.signature.modelToolName)) {
     const args = drawGoal(child, privateRng.hex(), ports.validate);
-    if (args !== null) return [{ name: child.agent.modelToolName, args }];
+    if (args !== null) return [{ name: child.agent.signature.modelToolName, args }];
   }
   const plain = tools.filter(({ name }) => !isMailTool(name) && name !== 'gather' && !children.has(name));
   const isTight = ports.graph.budget !== null;
@@ -160,7 +160,7 @@ const drawAnswer = (context: ReplyContext): string => {
   if (state.birth.task?.part === 'plan') return planText(state, ports);
   const words = privateText(context);
   const rng = graph.budget === null && graph.kind !== 'path' ? privateRng : publicRng;
-  const json = drawJsonAnswer(state.testAgent.agent.output, words, rng.hex(), validate);
+  const json = drawJsonAnswer(state.testAgent.agent.signature.output, words, rng.hex(), validate);
   if (json !== null) return json;
   const isLong = graph.budget === null && publicRng.percent(3);
   return `${publicRng.pick(firstLines)}Found ${isLong ? `${words} `.repeat(Math.ceil(longChars / words.length)) : words}`;

@@ -27,14 +27,15 @@ export class TestTeam {
     this.#own = agent;
     const { notes: _notes, input, ...rest } = subject;
     const teamOf = (member: Agent): AgentTree => new AgentTree({ ...rest, agent: member }, stage);
-    this.#members = teamRoster(agent).map(teamOf);
-    this.#coordinator = agent.coordinator === null ? null : teamOf(agent.coordinator.answers);
-    const { planMayAskForAll, planTasksMax, planDepthMax } = agent.team!;
+    const { rules, coordinator } = agent.team!;
+    this.#members = teamRoster(agent.team!).map(teamOf);
+    this.#coordinator = coordinator === null ? null : teamOf(coordinator.answers);
+    const { planMayAskForAll, planTasksMax, planDepthMax } = rules;
     const members = this.#members.map(({ root }) => root.own.name);
     const hasCoordinator = this.#coordinator !== null;
     const goal = typeof input === 'string' ? input : null;
     this.facts = { members, hasCoordinator, planMayAskForAll, planTasksMax, planDepthMax, goal };
-    const beside = teamRoster(agent).filter(({ messages }) => (messages ?? []).some(isPeer));
+    const beside = teamRoster(agent.team!).filter(({ permissions: { messages } }) => (messages ?? []).some(isPeer));
     this.notes = [
       ...new Set([...(subject.notes ?? []), ...this.trees.flatMap(({ notes }) => [...notes])]),
       ...beside.map(
@@ -80,7 +81,13 @@ export class TestTeam {
     const members = this.#members.map((team) => rebuildTree(team, false));
     const coordinator = this.#coordinator === null ? null : rebuildTree(this.#coordinator, true);
     const { name, description } = this.#own;
-    const { members: _members, coordinator: _coordinator, planTasksMax, planDepthMax, ...rules } = this.#own.team!;
+    const {
+      members: _members,
+      coordinator: _coordinator,
+      planTasksMax,
+      planDepthMax,
+      ...rules
+    } = this.#own.team!.rules;
     const agent = defineTeam({
       ...rules,
       name,
@@ -94,14 +101,14 @@ export class TestTeam {
       agent,
       findAgent: ({ task }, one, parent) => {
         if (task?.part === 'task') return members.find((testAgent) => testAgent.agent.name === one.name);
-        return task === undefined ? parent?.children.get(one.modelToolName) : (coordinator ?? undefined);
+        return task === undefined ? parent?.children.get(one.signature.modelToolName) : (coordinator ?? undefined);
       },
     };
   }
 }
 
 /** An agent that may message its peers learns when they are at work. Messages between agents are checked in other pairs. */
-const withoutPeers = ({ messages }: Agent): Pick<AgentOptions, 'messages'> =>
+const withoutPeers = ({ permissions: { messages } }: Agent): Pick<AgentOptions, 'messages'> =>
   messages === null ? {} : { messages: messages.filter((name) => !isPeer(name)) };
 
 const isPeer = (name: string): boolean => name !== 'parent' && name !== 'children';

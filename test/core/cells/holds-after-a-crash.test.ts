@@ -18,7 +18,10 @@ const birth = { cell: root, parent: null, agent: agent.name, digest: agent.diges
 const usage = (tokens: number) => ({ inputTokens: tokens, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 });
 const others = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const childRequest = (caps: Amounts): ChildRequest => ({ agent: { ...agent, budget: caps }, goal: null });
+const childRequest = (caps: Amounts): ChildRequest => ({
+  agent: { ...agent, caps: { ...agent.caps, budget: caps } },
+  goal: null,
+});
 
 type Figures = { readonly spent: number; readonly uncertain: number };
 

@@ -96,7 +96,7 @@ describe('a call may give an agent less than it has', () => {
       how === 'call' ? { agents: [child] } : { tools: [...spawning], spawns: { agents: [child] } },
     );
     const task =
-      how === 'call' ? call(child.modelToolName, { prompt: 'Dig.', ...options }) : spawn(child.name, options);
+      how === 'call' ? call(child.signature.modelToolName, { prompt: 'Dig.', ...options }) : spawn(child.name, options);
     const rest = how === 'call' ? [] : [call('receive_message', { timeout_ms: 1_000 })];
     const asked = await ask(root, { says: [...lines({ root: [task, ...rest] }), always('Done.')] });
     const own = asked.requests.find(({ text }) => text.includes(`agent \\"${child.name}\\"`));

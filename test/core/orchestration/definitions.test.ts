@@ -62,7 +62,7 @@ test.for(badNames.filter(([title]) => !title.startsWith('a leading ')))(
 );
 
 test.for(['a', 'A-1', 'a'.repeat(64), '0_x'])('"%s" is a valid name', (name) => {
-  expect(agent(name)).toMatchObject({ name, toolName: name });
+  expect(agent(name)).toMatchObject({ name, signature: { toolName: name } });
 });
 
 test.for<[key: string, options: any, hint: string]>([
@@ -199,7 +199,8 @@ test('in code any spawn limit from 0 up is valid, and 0 means none', () => {
     graceMs: 0,
     pool: { fighter: 0 },
   } as const;
-  expect(agent('solo', spawning(spawns))).toMatchObject({
+  const solo = agent('solo', spawning(spawns));
+  expect(solo.children).toMatchObject({
     spawnable: [fighter],
     spawns: {
       agents: ['fighter'],
@@ -210,9 +211,9 @@ test('in code any spawn limit from 0 up is valid, and 0 means none', () => {
       graceMs: 0,
       pool: { fighter: 0 },
     },
-    messages: ['parent', 'children'],
   });
-  expect(agent('solo', spawning({}))).toMatchObject({
+  expect(solo.permissions.messages).toEqual(['parent', 'children']);
+  expect(agent('solo', spawning({})).children).toMatchObject({
     spawns: { agents: [], self: false, children: 10, perMinute: 5, depth: 3, share: [], templates: null },
   });
 });

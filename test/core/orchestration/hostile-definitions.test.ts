@@ -76,7 +76,8 @@ test('no part of an agent can be changed once it is defined', () => {
     topics: ['news'],
     budget: { tokens: 9 },
   });
-  const { models: _models, ...parts } = lead;
+  const { signature, resources, caps, children, permissions } = lead;
+  const parts = { ...lead, ...signature, ...resources, ...caps, ...children, ...permissions };
   const changeable = Object.entries(parts).filter(([, part]) => typeof part === 'object' && !Object.isFrozen(part));
   expect(changeable.map(([name]) => name)).toEqual([]);
 });
@@ -165,25 +166,20 @@ test('an agent defined by a model has what its parent has, or less', () => {
     share: ['context'],
     caching: 'full',
   });
-  const described = agentFromTemplate('helper', { prompt: 'P', tools: ['notes/read'] }, parent, parent.spawns!);
+  const described = agentFromTemplate(
+    'helper',
+    { prompt: 'P', tools: ['notes/read'] },
+    parent,
+    parent.children.spawns!,
+  );
   expect(described).toMatchObject({
     agent: {
       prompt: 'P',
       promptBy: 'model',
-      models: ['openai/gpt-5'],
-      servers: ['notes/read'],
-      builtins: [],
-      tools: [],
-      agents: [],
-      grants: ['goal'],
-      budget: { tokens: 9 },
-      limits: { max_steps: 3 },
-      share: [],
-      caching: 'full',
-      spawns: null,
-      spawnable: [],
-      messages: ['parent'],
-      topics: { hear: [], say: [] },
+      resources: { models: ['openai/gpt-5'], caching: 'full', servers: ['notes/read'], builtins: [], tools: [] },
+      caps: { budget: { tokens: 9 }, limits: { max_steps: 3 } },
+      children: { agents: [], spawns: null, spawnable: [] },
+      permissions: { grants: ['goal'], share: [], messages: ['parent'], topics: { hear: [], say: [] } },
     },
   });
 });

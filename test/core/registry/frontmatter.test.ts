@@ -412,7 +412,7 @@ test.each([
 
 test('the limits in the table of defaults are those that sessions use', () => {
   const agent = defineAgent({ name: 'solo', description: 'Works', prompt: '' });
-  const [run, called] = [resolveLimits(agent, true), resolveLimits(agent, false)];
+  const [run, called] = [resolveLimits(agent.caps.limits, true), resolveLimits(agent.caps.limits, false)];
   const limits = frontmatterFields.filter(
     ({ key, group, aliasOf }) => group === 'limits' && key !== 'limits' && !aliasOf,
   );
@@ -431,10 +431,17 @@ test('the limits in the table of defaults are those that sessions use', () => {
 
 test('the other defaults in the table are those of an agent', () => {
   const agent = defineAgent({ name: 'solo', description: 'Works', prompt: '' });
+  const { signature, resources, caps, children, permissions } = agent;
+  const fields: Record<string, unknown> = {
+    ...agent,
+    ...signature,
+    ...resources,
+    ...caps,
+    ...children,
+    ...permissions,
+  };
   const others = frontmatterFields.filter((field) => field.group !== 'limits' && field.default !== undefined);
-  expect(others.map(({ key }) => [key, agent[key as keyof typeof agent]])).toEqual(
-    others.map((field) => [field.key, field.default]),
-  );
+  expect(others.map(({ key }) => [key, fields[key]])).toEqual(others.map((field) => [field.key, field.default]));
 });
 
 test('every number that a file may contain is also valid in code, and no other', () => {

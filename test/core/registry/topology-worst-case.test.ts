@@ -103,7 +103,7 @@ test('the limits used are those of a session', () => {
   ];
   const plain = define('plain');
   const said = (isRoot: boolean) => {
-    const limits = resolveLimits(plain, isRoot);
+    const limits = resolveLimits(plain.caps.limits, isRoot);
     return Object.fromEntries(fields.map((field) => [field, limits[field as keyof Limits]]));
   };
   const models = [model({ contextTokens: null, maxOutputTokens: null })];

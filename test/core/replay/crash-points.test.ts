@@ -95,12 +95,12 @@ const wire = (seed = 'first'): Wired => {
     workspaces: memoryCellFolders(),
     validate,
     resources: {
-      resourcesFor: ({ models, sources }) => ({
+      resourcesFor: ({ resources: { models, sources } }) => ({
         models: models.filter((model) => typeof model !== 'string'),
         sources: sources.map((source) => ({ source, only: null })),
       }),
     },
-    groupTokens: ({ budgetGroup }) => (budgetGroup === null ? undefined : 20_000),
+    groupTokens: ({ caps: { budgetGroup } }) => (budgetGroup === null ? undefined : 20_000),
     storeBlob: (bytes) => store.putBlob(bytes),
     readBlob: (ref) => store.getBlob(ref),
     lane: () => undefined,
@@ -260,8 +260,10 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     const begun = frames.find(({ record }) => record.type === 'begin' && record.name === 'tool:send')!;
     const wired = wire('free');
     const more: Frame[] = [];
-    const freed = { ...wired.lead, tools: wired.lead.tools.map((tool) => ({ ...tool, repeat: 'free' as const })) };
-    const agentOf = (name: string) => [freed, ...freed.agents].find((agent) => agent.name === name);
+    const { resources } = wired.lead;
+    const tools = resources.tools.map((tool) => ({ ...tool, repeat: 'free' as const }));
+    const freed = { ...wired.lead, resources: { ...resources, tools } };
+    const agentOf = (name: string) => [freed, ...freed.children.agents].find((agent) => agent.name === name);
     const world = wired.world(dyingLog(more, Infinity));
     await finish(wired, resume(frames.slice(0, begun.no + 1), agentOf, world));
     const key = `${begun.cell}/${(begun.record as { op: number }).op}`;
@@ -279,9 +281,13 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       const wired = wire(`after ${point}`);
       const frames: Frame[] = [];
       await wired.clock.advance(60_000);
-      const live = resume(prefix, (name) => [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name), {
-        ...wired.world(dyingLog(frames, Infinity)),
-      });
+      const live = resume(
+        prefix,
+        (name) => [wired.lead, ...wired.lead.children.agents].find((agent) => agent.name === name),
+        {
+          ...wired.world(dyingLog(frames, Infinity)),
+        },
+      );
       const outcome = await finish(wired, live);
       const settled = settledSteps(prefix);
       const repeated = frames.filter(
@@ -321,7 +327,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
   test('crashed a second time after resuming, it still ends the same', async () => {
     const whole = await runOnce();
     const agentOf = (wired: Wired) => (name: string) =>
-      [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name);
+      [wired.lead, ...wired.lead.children.agents].find((agent) => agent.name === name);
     for (let point = 2; point < whole.frames.length - 1; point += 3) {
       const prefix = whole.frames.slice(0, point);
       const second = wire(`second ${point}`);
@@ -353,7 +359,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
   test('re-executed from its log, it gives the same records, also after a crash at any frame and any length', async () => {
     const whole = await runOnce();
     const agentOf = (wired: Wired) => (name: string) =>
-      [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name);
+      [wired.lead, ...wired.lead.children.agents].find((agent) => agent.name === name);
     const again = async (frames: readonly Frame[]) => {
       const wired = wire();
       const replayed = await replayRun(frames, agentOf(wired), wired.world(dyingLog([], Infinity)));
@@ -417,7 +423,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         const wired = wire(`again ${cancelAfterMs} ${point}`);
         await wired.clock.advance(90_000);
         const more: Frame[] = [];
-        const agents = [wired.lead, ...wired.lead.agents];
+        const agents = [wired.lead, ...wired.lead.children.agents];
         const resumed = resume(
           frames.slice(0, point),
           (name) => agents.find((agent) => agent.name === name),
@@ -463,13 +469,22 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     const changes: Record<string, (agent: Agent) => Agent> = {
       'another model': (agent) => ({
         ...agent,
-        models: agent.models.map((model) =>
-          typeof model === 'string' ? model : { ...model, language: { ...model.language, modelId: 'other' } },
-        ),
+        resources: {
+          ...agent.resources,
+          models: agent.resources.models.map((model) =>
+            typeof model === 'string' ? model : { ...model, language: { ...model.language, modelId: 'other' } },
+          ),
+        },
       }),
       'another child': (agent) => ({
         ...agent,
-        agents: agent.agents.map((child) => ({ ...child, digest: `${child.digest.slice(0, -1)}x` as Agent['digest'] })),
+        children: {
+          ...agent.children,
+          agents: agent.children.agents.map((child) => ({
+            ...child,
+            digest: `${child.digest.slice(0, -1)}x` as Agent['digest'],
+          })),
+        },
       }),
     };
     for (const [what, change] of Object.entries(changes)) {
@@ -490,7 +505,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       name: 'lead',
       description: 'Leads',
       prompt: 'Lead otherwise.',
-      models: [wired.lead.models[0]!],
+      models: [wired.lead.resources.models[0]!],
     });
     const log = dyingLog([], Infinity);
     expect(() => resume(whole.frames.slice(0, 5), () => other, wired.world(log))).toThrow(CloisterError);

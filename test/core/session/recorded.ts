@@ -51,7 +51,7 @@ const wire = ({ says, at = 1_000_000, sources, facts = {}, secrets = [], onLive 
     resources: {
       resourcesFor: (agent) => ({
         models: [model],
-        sources: sources?.(agent) ?? agent.sources.map((source) => ({ source, only: null })),
+        sources: sources?.(agent) ?? agent.resources.sources.map((source) => ({ source, only: null })),
       }),
       onClosing: (done) => void closing.push(done),
     },
@@ -80,7 +80,7 @@ export const record = (agent: Agent, recording: Recording) => {
 /** Resumes from these frames and returns the new ones. */
 export const resume = (frames: readonly Frame[], agent: Agent, recording: Recording) => {
   const { world, finish } = wire(recording, `after ${frames.length}`);
-  const all = [agent, ...agent.agents];
+  const all = [agent, ...agent.children.agents];
   return finish(
     resumeRun(
       checkResume(frames, (name) => all.find((one) => one.name === name)),

@@ -104,9 +104,9 @@ describe('JSON requested by the parent', () => {
   test('a request for JSON changes neither the agent nor other requests to it', () => {
     const asked = withOutputFormat(expert, { format: 'json', schema });
     expect(asked.digest).not.toBe(expert.digest);
-    expect(expert.output).toEqual({ format: 'text' });
+    expect(expert.signature.output).toEqual({ format: 'text' });
     expect(withOutputFormat(asked, { format: 'text' }).digest).toBe(expert.digest);
-    expect(Object.isFrozen(asked) && Object.isFrozen(asked.output.schema)).toBe(true);
+    expect(Object.isFrozen(asked) && Object.isFrozen(asked.signature.output.schema)).toBe(true);
   });
 });
 

@@ -41,7 +41,7 @@ const recordRun = async (): Promise<Frame[]> => {
     ids: countingIds(),
     workspaces: memoryCellFolders(),
     validate,
-    resources: { resourcesFor: ({ models }) => ({ models: models as readonly Model[], sources: [] }) },
+    resources: { resourcesFor: ({ resources: { models } }) => ({ models: models as readonly Model[], sources: [] }) },
     storeBlob: async () => '',
     readBlob: async () => new Uint8Array(),
     lane: () => undefined,

@@ -3,8 +3,18 @@ import { CloisterError } from '#base';
 import type { ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { cli, emulate, runId, scene, settle, startCli } from './driver.ts';
 
-const lead = { name: 'lead', description: 'Leads.', usage: 'What is "it"?', input: { format: 'text' } } as const;
-const counter = { name: 'counter', description: 'Counts.', usage: '{"from":1}', input: { format: 'json' } } as const;
+const lead = {
+  name: 'lead',
+  description: 'Leads.',
+  usage: 'What is "it"?',
+  signature: { input: { format: 'text' } },
+} as const;
+const counter = {
+  name: 'counter',
+  description: 'Counts.',
+  usage: '{"from":1}',
+  signature: { input: { format: 'json' } },
+} as const;
 
 type Fake = { left?: readonly string[]; over?: Partial<RunningServer>; log?: (line: ServeLine) => void };
 

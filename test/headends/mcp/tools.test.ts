@@ -132,7 +132,7 @@ describe('wrong arguments are named', () => {
           }
           // A schema cannot say which arguments can be combined. And null is a value to a schema, but counts as missing here.
           const together =
-            args['format'] === 'json' && args['schema'] === undefined && agent.output.schema === undefined;
+            args['format'] === 'json' && args['schema'] === undefined && agent.signature.output.schema === undefined;
           const apart = args['schema'] !== undefined && args['format'] !== undefined && args['format'] !== 'json';
           const blank = typeof args['prompt'] === 'string' && args['prompt'].trim() === '';
           fc.pre(!together && !apart && !blank && !Object.values(args).includes(null));

@@ -69,7 +69,11 @@ export const text = (...texts: readonly string[]): readonly AnswerPiece[] =>
   texts.map((words) => ({ type: 'text', text: words }));
 
 const fakeAgent = (name: string): Agent =>
-  ({ name, description: `It is ${name}.`, input: { format: 'text' }, output: { format: 'text' } }) as Agent;
+  ({
+    name,
+    description: `It is ${name}.`,
+    signature: { input: { format: 'text' }, output: { format: 'text' } },
+  }) as Agent;
 
 const agentsOf = ({ name }: Caller): readonly Agent[] =>
   (name === me.name ? ['guide', 'cook'] : ['secret']).map(fakeAgent);

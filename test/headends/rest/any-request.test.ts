@@ -52,7 +52,7 @@ const fewestSeen = (check: () => void): number => {
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTexts = (value: readonly unknown[]): boolean => value.every((text) => typeof text === 'string');
 
-const checkRequest = ({ budget = {}, ...asked }: AgentRequest, { name, input }: Agent): void => {
+const checkRequest = ({ budget = {}, ...asked }: AgentRequest, { name, signature: { input } }: Agent): void => {
   expect(asked.agent).toBe(name);
   expect(typeof asked.input === 'string' || isObject(asked.input)).toBe(true);
   if (input.format === 'json') expect(isObject(asked.input)).toBe(true);

@@ -37,7 +37,7 @@ describe('agents', () => {
           description: 'Writes texts.',
           usage: 'Write about tea.',
           input: { format: 'text' },
-          output: writer.output,
+          output: writer.signature.output,
           addresses: { get: '/v1/writer?q={q}', post: '/v1/writer' },
         },
         { name: 'counter', input: { format: 'json', schema: { required: ['of'] } }, output: { format: 'json' } },

@@ -1,5 +1,6 @@
 import type {
   Agent,
+  AgentSignature,
   CheckReport,
   ClientRules,
   Cloister,
@@ -176,7 +177,9 @@ export type ServerBanner = {
   readonly stdio: boolean;
   /** The generated token; null if a token file was given. */
   readonly token: string | null;
-  readonly agents: readonly Pick<Agent, 'name' | 'description' | 'usage' | 'input'>[];
+  readonly agents: readonly (Pick<Agent, 'name' | 'description' | 'usage'> & {
+    readonly signature: Pick<AgentSignature, 'input'>;
+  })[];
   /** What the operator should know at the start. */
   readonly notes: readonly string[];
 };
