@@ -1,12 +1,15 @@
 // Reads a value by its shape: what fits is converted and kept, everything else is reported.
 //
 //   shape-reports-all. All problems of a value, unknown keys of an object first; nothing is thrown.
-//   shape-own-keys. `constructor` is an unknown key like any other.
+//   shape-own-keys. `constructor` and `__proto__` are unknown keys like any other.
+//   shape-reads-once. Every part is read once, so what was checked is what is kept, even if a getter gives it. A getter that
+//       throws is a problem of its key, and a hole in a list is an item that is missing.
 import { isObject, nearestName } from '#base';
 import type { JsonObject } from '#base';
+import { fitsLeaf, isOfType } from './fits-leaf.ts';
 import { showValue } from './show-value.ts';
 import { expectedText } from './shape.ts';
-import type { ListForm, MapForm, ObjectForm, RuleBreach, Shape, ShapeForm, ShapeNotes } from './shape.ts';
+import type { ListForm, MapForm, ObjectForm, RuleBreach, Shape, ShapeNotes } from './shape.ts';
 
 export type ShapePath = readonly (string | number)[];
 
@@ -156,69 +159,8 @@ const readForm = (shape: Shape, value: unknown, at: Place, reading: Reading, tar
       return readValue(chosen, value, at, reading, target);
     }
     default:
-      return fitsLeaf(shape, value, reading) ? value : reportWrong(shape, value, at, reading);
+      return fitsLeaf(shape, value, reading.inCode) ? value : reportWrong(shape, value, at, reading);
   }
-};
-
-/** Whether a value is of the type of this shape, right or wrong in itself. Decides between alternatives. */
-const isOfType = (shape: Shape, value: unknown): boolean => {
-  switch (shape.is) {
-    case 'text':
-      return typeof value === 'string';
-    case 'number':
-      return typeof value === 'number';
-    case 'flag':
-      return typeof value === 'boolean';
-    case 'choice':
-      return value === null
-        ? shape.of.includes(null)
-        : typeof value === 'string' && shape.of.some((one) => one !== null);
-    case 'json':
-      return true;
-    case 'value':
-      return shape.fits(value);
-    case 'list':
-      return Array.isArray(value) || (shape.single === true && isOfType(shape.of, value));
-    case 'map':
-      return isObject(value);
-    case 'object':
-      return isObject(value) || (shape.short !== undefined && isOfType(shape.fields[shape.short]!, value));
-    case 'either':
-      return shape.of.some((one) => isOfType(one, value));
-  }
-};
-
-const fitsLeaf = (
-  shape: Exclude<ShapeForm, { is: 'list' | 'map' | 'object' | 'either' }>,
-  value: unknown,
-  { inCode }: Reading,
-): boolean => {
-  switch (shape.is) {
-    case 'text':
-      if (typeof value !== 'string' || (shape.pattern !== undefined && !regexOf(shape.pattern).test(value)))
-        return false;
-      return shape.never === undefined || !regexOf(shape.never).test(value);
-    case 'number':
-      if (value === Infinity && inCode && shape.cap === true) return true;
-      if (typeof value !== 'number' || !(value >= shape.min && value <= shape.max)) return false;
-      return shape.whole ? Number.isInteger(value) : Number.isFinite(value);
-    case 'flag':
-      return typeof value === 'boolean';
-    case 'choice':
-      return shape.of.includes(value as string);
-    case 'json':
-      return value !== undefined;
-    case 'value':
-      return shape.fits(value);
-  }
-};
-
-const regexes = new Map<string, RegExp>();
-
-const regexOf = (source: string): RegExp => {
-  let regex = regexes.get(source);
-  if (regex === undefined) regexes.set(source, (regex = new RegExp(source, 'u')));
-  return regex;
 };
 
 const reportWrong = (shape: Shape, value: unknown, at: Place, reading: Reading): undefined => {
@@ -243,9 +185,11 @@ const readList = (shape: ListForm & ShapeNotes, value: unknown, at: Place, readi
     return undefined;
   }
   const seen = single ? new Set<unknown>() : null;
-  return value.map((one: unknown, index) => {
+  // Unlike `map`, it visits holes too.
+  return Array.from({ length: value.length }, (_, index) => {
     const place = { up: at, key: index, into: undefined };
-    const item = readValue(of, one, place, reading);
+    const one = readPart(value, index, place, reading);
+    const item = one === unreadable ? undefined : readValue(of, one, place, reading);
     if (seen !== null) checkOnce(seen, of, item, place, reading);
     recordKey(place, reading);
     // An item that cannot be read leaves a gap, so that the others keep their places.
@@ -263,9 +207,10 @@ const checkOnce = (seen: Set<unknown>, of: Shape, item: unknown, at: Place, read
 
 const readMap = (shape: MapForm & ShapeNotes, value: unknown, at: Place, reading: Reading): unknown => {
   if (!isObject(value)) return reportWrong(shape, value, at, reading);
-  const read = Object.entries(value).flatMap(([name, one]): readonly [string, unknown][] => {
-    if (one === undefined) return [];
+  const read = Object.keys(value).flatMap((name): readonly [string, unknown][] => {
     const place = { up: at, key: name, into: undefined };
+    const one = readPart(value, name, place, reading);
+    if (one === undefined || one === unreadable) return [];
     recordKey(place, reading);
     if (shape.names !== undefined && readValue(shape.names, name, place, reading) === undefined) return [];
     return [[name, readValue(shape.of, one, place, reading)]];
@@ -298,12 +243,17 @@ const readFields = (shape: ObjectForm, value: Fields, at: Place, target: Target,
   const { fields } = shape;
   const keys = Object.keys(value);
   if (shape.open !== true)
-    for (const key of keys) if (!Object.hasOwn(fields, key)) reportUnknown(key, shape, value[key], at, reading);
-  for (const key of keys)
-    if (Object.hasOwn(fields, key) && !isAbsent(value[key], reading))
-      readField(key, fields[key]!, value[key], at, target, reading);
+    for (const key of keys) if (!Object.hasOwn(fields, key)) reportUnknown(key, shape, at, reading);
+  const given = new Set<string>();
+  for (const key of keys) {
+    if (!Object.hasOwn(fields, key)) continue;
+    const one = readPart(value, key, { up: at, key, into: undefined }, reading);
+    if (isAbsent(one, reading)) continue;
+    given.add(key);
+    if (one !== unreadable) readField(key, fields[key]!, one, at, target, reading);
+  }
   for (const key of shape.required) {
-    if (Object.hasOwn(value, key) && !isAbsent(value[key], reading)) continue;
+    if (given.has(key)) continue;
     const field = fields[key]!;
     const expected = expectedText(field, undefined);
     const path = [...pathOf(at, reading), key];
@@ -314,10 +264,25 @@ const readFields = (shape: ObjectForm, value: Fields, at: Place, target: Target,
 const isAbsent = (value: unknown, { nullIsAbsent }: Reading): boolean =>
   value === undefined || (value === null && nullIsAbsent);
 
-const reportUnknown = (key: string, { fields }: ObjectForm, value: unknown, at: Place, reading: Reading): void => {
+const unreadable = Symbol('a part that cannot be read');
+
+/** One part of a value, or `unreadable`, which is reported. */
+const readPart = (value: object, key: string | number, at: Place, reading: Reading): unknown => {
+  try {
+    return (value as Fields)[key];
+  } catch {
+    const expected = 'This value cannot be read: its getter throws.';
+    report(reading, { path: pathOf(at, reading), kind: 'rule', expected, value: undefined, nearest: nothingNear });
+    return unreadable;
+  }
+};
+
+/** The value is not read: nobody expects it. */
+const reportUnknown = (key: string, { fields }: ObjectForm, at: Place, reading: Reading): void => {
   const known = Object.keys(fields);
   const path = [...pathOf(at, reading), key];
-  report(reading, { path, kind: 'unknown', expected: known.join(', '), value, nearest: () => nearestName(key, known) });
+  const nearest = (): string | null => nearestName(key, known);
+  report(reading, { path, kind: 'unknown', expected: known.join(', '), value: undefined, nearest });
 };
 
 /** Reads one field and stores it. Two keys may be stored at the same place, if they agree. */
