@@ -250,8 +250,8 @@ export class LocalRun {
   /** Nothing is kept about mail before a cell is created that it can reach. */
   #nextMail(frame: Frame<Crossed>): void {
     const birth = frame.record.type === 'open' || frame.record.type === 'begin' ? frame.record.birth : undefined;
-    if (birth !== undefined && hasMailbox(birth, this.definitionOf(birth.digest))) this.mail.fold.next(frame, this);
-    else this.#mail?.fold.next(frame, this);
+    if (birth !== undefined && hasMailbox(birth, this.definitionOf(birth.digest))) this.mail.next(frame, this);
+    else this.#mail?.next(frame, this);
   }
 
   #load({ frames }: RecordedRun): void {

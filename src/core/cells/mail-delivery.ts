@@ -8,7 +8,7 @@ import type { Agent, Crossed, Frame } from '#contracts';
 import { Directory, isMessage } from '#core/bus';
 import type { CrossingMoment, Door } from '#core/crossings';
 import { followMailDirectory } from '#core/events';
-import type { MailDirectoryFold } from '#core/events';
+import type { MailDirectoryFold, RunDefinitions } from '#core/events';
 import { DeliveryQueue } from './delivery-queue.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 
@@ -29,8 +29,6 @@ const receive = ({ receivedCrossings }: MailAddress, crossed: Crossed, frame: Fr
 
 export class MailDelivery {
   readonly directory: Directory;
-  /** Who can receive mail, and their mailboxes. */
-  readonly fold: MailDirectoryFold;
   readonly #addresses = new Map<CellId, MailAddress>();
   /** For cells that a resumed run knows from its log and has not reached yet. */
   #kept: Map<CellId, readonly KeptCrossing[]> | null = null;
@@ -40,13 +38,14 @@ export class MailDelivery {
   readonly outsideTopics = new Set<string>();
 
   readonly #door: Door;
+  readonly #fold: MailDirectoryFold;
   readonly #queue = new DeliveryQueue();
   readonly #idleCheck = { serve: (): void => this.#checkIdle() };
 
   constructor(door: Door) {
     this.#door = door;
     this.directory = new Directory(door, this.#queue);
-    this.fold = followMailDirectory(this.directory);
+    this.#fold = followMailDirectory(this.directory);
   }
 
   /** A cell that mail can reach has come to life. */
@@ -65,6 +64,11 @@ export class MailDelivery {
   /** Null until a resumed run has reached the cell. */
   agentOf(cell: CellId): Agent | null {
     return this.#addresses.get(cell)?.agent ?? null;
+  }
+
+  /** Applies the next frame of the run. A method of the class, because the simulation repeats it for all runs. */
+  next(frame: Frame<Crossed>, run: RunDefinitions): void {
+    this.#fold.next(frame, run);
   }
 
   /** Hands the live cells what a frame that was just written brings them. */
