@@ -27,8 +27,7 @@ import {
   walkFiles,
 } from './descriptor.ts';
 import type { OpenDescriptor } from './descriptor.ts';
-import { checkNames, parsePath, pathProblem, quoteName, reservedPrefix } from './paths.ts';
-import { clampRange } from './slice.ts';
+import { checkNames, parsePath, pathProblem, quoteName, reservedPrefix, clampRange } from './paths.ts';
 
 /** Linux only: elsewhere `open` throws `files_unsupported`. */
 export const jailedCellFolders = (root: string): CellFolders => {

@@ -2,8 +2,7 @@
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type { CellFolder, CellFolders } from '#contracts';
-import { checkNames, parsePath, quoteName } from './paths.ts';
-import { clampRange } from './slice.ts';
+import { checkNames, parsePath, quoteName, clampRange } from './paths.ts';
 
 export const memoryCellFolders = (): CellFolders => {
   const cells = new Map<string, CellFolder>();

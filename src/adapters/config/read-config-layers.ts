@@ -3,13 +3,12 @@
 //   config-file-counts-once. At its first position, even if it is reached twice.
 //   config-reads-listed-files-only. Only the files listed here are read; the environment is passed in.
 //   config-file-read-once. A file is read and checked once for each `ConfigFiles`, however many folders it applies to.
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigLayer, Problem } from '#contracts';
 import { checkConfig } from './check-config.ts';
 import type { CheckedConfig } from './check-config.ts';
 import { parseEnv } from './parse-env.ts';
-import { readText } from './read-text.ts';
-import type { TextFile } from './read-text.ts';
 
 type ConfigPlaces = {
   /** The path after `--config`; the file must exist. */
@@ -118,3 +117,37 @@ const shellLayer = (folder: string, env: ConfigPlaces['env']): ConfigLayer => {
   for (const [name, value] of Object.entries(env)) if (value !== undefined) sidecar[name] = value;
   return { source: 'the shell', folder, ...emptyConfig, sidecar: Object.freeze(sidecar) };
 };
+
+// Reads one small text file, or reports why it cannot. Never blocks: a pipe or device is refused.
+const bytesMax = 1_000_000;
+
+type TextFile =
+  /** `id` is the same for every path to the file. */
+  | { readonly kind: 'text'; readonly text: string; readonly id: string }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'problem'; readonly message: string };
+
+/** Synchronous: most of the files do not exist, and asynchronous lookups would take longer. */
+const readText = (path: string): TextFile => {
+  let file: number | undefined;
+  try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return { kind: 'absent' };
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(file, { bigint: true });
+    if (!stat.isFile()) return problem('Not a regular file; replace it with one.');
+    if (stat.size > bytesMax) return problem(`The file is larger than the limit of ${bytesMax} bytes.`);
+    return { kind: 'text', text: decode(readFileSync(file)), id: `${stat.dev}:${stat.ino}` };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return problem('The file is not valid UTF-8; save it as UTF-8.');
+    return problem(`The file cannot be read (${code}); check its permissions.`);
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+};
+
+const problem = (message: string): TextFile => ({ kind: 'problem', message });
+
+/** Drops a byte order mark. */
+const decode = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -3,11 +3,13 @@ import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client'
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { ResolvedServer } from '#contracts';
-import { callFailure, connectFailure, SessionExpiredError } from './server-failure.ts';
+import { openHttpTransport, openSseTransport } from './http-transport.ts';
 import { connectMs, noTimeoutMs } from './limits.ts';
-import { openTransport } from './open-transport.ts';
-import type { McpTransport } from './transport.ts';
+import { callFailure, connectFailure, SessionExpiredError } from './server-failure.ts';
 import { abortReason, unlessAborted } from './timeouts.ts';
+import { openStdioTransport } from './stdio-transport.ts';
+import type { McpTransport } from './transport.ts';
+import { openWebsocketTransport } from './websocket-transport.ts';
 
 /** How the client identifies itself to servers. */
 export type ClientIdentity = { readonly name: string; readonly version: string };
@@ -128,3 +130,16 @@ export const sessionClosedError = (): CloisterError => new CloisterError('cancel
 const passThroughSchema = {
   '~standard': { version: 1, vendor: 'cloister', validate: (value: unknown) => ({ value }) },
 } as const;
+
+const openTransport = async (server: ResolvedServer, signal: AbortSignal): Promise<McpTransport> => {
+  switch (server.type) {
+    case 'stdio':
+      return openStdioTransport(server);
+    case 'http':
+      return openHttpTransport(server);
+    case 'sse':
+      return openSseTransport(server);
+    case 'websocket':
+      return openWebsocketTransport(server, signal);
+  }
+};

@@ -10,12 +10,12 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { CloisterError } from '#base';
 import { findCommand } from './find-command.ts';
-import { closeMs, graceMs } from './limits.ts';
-import type { StdioServer } from './server.ts';
-import { collectStderrTail } from './stderr-tail.ts';
+import { closeMs, graceMs, stderrCharsMax } from './limits.ts';
 import { settledWithin } from './timeouts.ts';
+import type { StdioServer } from './server.ts';
 
 /** How a process ended, and the end of its stderr. */
 export type ProcessExit = { readonly code: number | null; readonly signal: string | null; readonly stderr: string };
@@ -127,4 +127,29 @@ const waitForSpawn = async (child: ChildProcess, { name, command }: StdioServer)
     ),
   );
   await promise;
+};
+
+// The end of a process's stderr: everything is read, little is kept.
+/** A character takes at most four bytes. */
+const bytesMax = 4 * stderrCharsMax;
+
+const collectStderrTail = (stderr: Readable): (() => string) => {
+  let tail: Buffer = Buffer.alloc(0);
+  let isTruncated = false;
+  stderr.on('error', () => undefined);
+  stderr.on('data', (chunk: Buffer) => {
+    isTruncated ||= tail.length + chunk.length > bytesMax;
+    tail = Buffer.concat([tail, chunk.subarray(-bytesMax)]).subarray(-bytesMax);
+  });
+  return () => {
+    const chars = [...stripVTControlCharacters(tail.toString())];
+    const kept = chars.slice(-stderrCharsMax).join('').toWellFormed();
+    return (isTruncated || chars.length > stderrCharsMax ? withoutFirstWord(kept) : kept).trim();
+  };
+};
+
+/** The first word may be the end of a longer one, such as a secret that could no longer be recognised. */
+const withoutFirstWord = (text: string): string => {
+  const at = text.search(/\s/u);
+  return at < 0 ? '' : text.slice(at);
 };

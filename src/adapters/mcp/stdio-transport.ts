@@ -4,10 +4,9 @@ import { splitLines } from './split-lines.ts';
 import { startProcess } from './guarded-process.ts';
 import type { ProcessExit } from './guarded-process.ts';
 import { messageBytesMax } from './limits.ts';
-import { parseMessages } from './parse-messages.ts';
+import { parseMessages, McpTransport } from './transport.ts';
 import { serverTitle } from './server.ts';
 import type { StdioServer } from './server.ts';
-import { McpTransport } from './transport.ts';
 
 /** The client recognises pipes by these two fields: over a pipe, a server that does not answer a request of a newer protocol is an old one. */
 class PipeTransport extends McpTransport {

@@ -6,9 +6,24 @@
 //   mcp-message-never-throws. No message, however malformed, throws into the reader that delivers it.
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
-import type { TruncatedLine } from './split-lines.ts';
 import { messageBytesMax, formatCount } from './limits.ts';
-import { responseIdOf } from './response-id.ts';
+import type { TruncatedLine } from './split-lines.ts';
+
+// The request that an oversized message answers is found by its text.
+const idMember = '"id"\\s*:\\s*(\\d+|"[^"\\\\]*")';
+const versionMember = '"jsonrpc"\\s*:\\s*"2\\.0"';
+
+// Only the first and last members of the outermost object can be distinguished from nested ones.
+const idAtStart = new RegExp(`^\\s*\\{\\s*(?:${versionMember}\\s*,\\s*)?${idMember}\\s*,`, 'u');
+const idAtEnd = new RegExp(`[,{]\\s*${idMember}\\s*(?:,\\s*${versionMember}\\s*)?\\}\\s*$`, 'u');
+const notification = new RegExp(`^\\s*\\{\\s*(?:${versionMember}\\s*,\\s*)?"method"\\s*:`, 'u');
+
+/** The id of the answered request; null when the message is not a response; undefined when that is unknown. */
+export const responseIdOf = ({ head, tail }: TruncatedLine): string | number | null | undefined => {
+  if (notification.test(head)) return null;
+  const found = (idAtStart.exec(head) ?? idAtEnd.exec(tail))?.[1];
+  return found === undefined ? undefined : (JSON.parse(found) as string | number);
+};
 
 /** Carries messages to one server, and delivers what it receives to its transport. */
 type TransportDriver = {
@@ -119,3 +134,13 @@ export const oversizedMessageError = (bytes?: number): CloisterError =>
 
 const unansweredError = (): CloisterError =>
   new CloisterError('server_failed', 'The server closed the connection before responding.');
+
+/** Parses one message or a batch. Text that is not JSON is not a message and is ignored. */
+export const parseMessages = (text: string): readonly unknown[] => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [value];
+  } catch {
+    return [];
+  }
+};

@@ -3,11 +3,10 @@ import type { ClientOptions, RawData, WebSocket } from 'ws';
 import { CloisterError } from '#base';
 import { graceMs, messageBytesMax } from './limits.ts';
 import { describeReason, unreachableError } from './server-failure.ts';
-import { parseMessages } from './parse-messages.ts';
+import { parseMessages, oversizedMessageError, McpTransport } from './transport.ts';
 import { serverHeaders, serverTitle, serverUrl } from './server.ts';
-import type { RemoteServer } from './server.ts';
-import { oversizedMessageError, McpTransport } from './transport.ts';
 import { settledWithin, unlessAborted } from './timeouts.ts';
+import type { RemoteServer } from './server.ts';
 
 export const openWebsocketTransport = async (server: RemoteServer, signal: AbortSignal): Promise<McpTransport> => {
   const ws = await import('ws');

@@ -1,8 +1,13 @@
 // Anthropic, through its Messages API.
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { isClosedSchema, schemaOf, withoutSchema } from './closed-schema.ts';
-import { thinkingBudget } from './thinking-share.ts';
-import { vendorSettings, withVendorOptions } from './vendor.ts';
+import {
+  isClosedSchema,
+  schemaOf,
+  withoutSchema,
+  vendorSettings,
+  withVendorOptions,
+  thinkingBudget,
+} from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
 export const anthropic: Vendor = {

@@ -5,12 +5,11 @@
 //   model-key-only-to-its-url. A key is sent only to its base URL: redirects are refused.
 //   model-vendor-stores-nothing. The vendor's server is not asked to store anything: every request contains its whole
 //       conversation.
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { CloisterError } from '#base';
 import type { ResolvedProvider } from '#contracts';
-import { checkConnection } from './check-connection.ts';
-import type { VendorModel } from './vendor.ts';
+import type { VendorModel, ModelStreamParts } from './vendor.ts';
 import { vendorCode } from './vendors.ts';
-import { requireCompleteStream } from './complete-stream.ts';
 
 type ConnectOptions = {
   /** `full`: mark the prompt for the vendor's cache where marks are needed (Anthropic); no effect elsewhere. */
@@ -65,4 +64,57 @@ const withTranslatedErrors = async <T>(
   } catch (error) {
     throw translateError === undefined ? error : translateError(error);
   }
+};
+
+// Reports when the model is connected what would fail at the first call. Messages never show a value, because it may be a secret.
+const checkConnection = (provider: ResolvedProvider, modelId: string): void => {
+  const { name, baseUrl, apiKey, headers } = provider;
+  const invalid = (key: string, what: string): never => {
+    throw new CloisterError('config_invalid', `providers.${name}.${key} ${what}`);
+  };
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  if (url === null || !/^https?:$/u.test(url.protocol))
+    invalid('baseUrl', 'must be a URL that starts with http:// or https://.');
+  if (url!.username !== '' || url!.password !== '')
+    invalid('baseUrl', 'must not contain a user name or password; use `apiKey` or `headers`.');
+  if (url!.search !== '' || url!.hash !== '') invalid('baseUrl', 'must not contain a query (?) or a fragment (#).');
+  if (!isHeader('x', apiKey))
+    invalid('apiKey', 'contains a line break or another character that is not allowed in an HTTP header.');
+  for (const [header, value] of Object.entries(headers))
+    if (!isHeader(header, value)) invalid('headers', `contains an invalid HTTP header: ${header}`);
+  if (modelId.trim() === '')
+    throw new CloisterError('model_unknown', `The model name is missing: write ${name}/<model>, not ${name}/ alone.`);
+};
+
+const isHeader = (name: string, value: string): boolean => {
+  try {
+    return new Headers([[name, value]]).has(name);
+  } catch {
+    return false;
+  }
+};
+
+// Makes sure that a stream ends properly or fails.
+/**
+ * A connection that closes early but cleanly looks like an end: the vendors' packages then finish with `interrupted`, and a
+ * partial answer would pass for a complete one. Here it is an error.
+ */
+const requireCompleteStream = (parts: ModelStreamParts): ModelStreamParts =>
+  parts.pipeThrough(
+    new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({
+      transform(part, controller) {
+        if (part.type === 'error') controller.enqueue({ type: 'error', error: withStatus(part.error) });
+        else if (part.type === 'finish' && part.finishReason.unified === 'interrupted')
+          controller.enqueue({ type: 'error', error: new CloisterError('model_cut') });
+        else controller.enqueue(part);
+      },
+    }),
+  );
+
+/** OpenAI-compatible servers report a failure in mid-stream with the status as `code`. */
+const withStatus = (error: unknown): unknown => {
+  if (typeof error !== 'object' || error === null || error instanceof Error || 'statusCode' in error) return error;
+  const { code } = error as { code?: unknown };
+  const status = Number(code);
+  return Number.isInteger(status) && status >= 400 && status < 600 ? { ...error, statusCode: status } : error;
 };

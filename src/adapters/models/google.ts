@@ -1,9 +1,7 @@
 // Google's Gemini models, through `generateContent`.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
-import { schemaOf, withoutSchema } from './closed-schema.ts';
-import { thinkingBudget } from './thinking-share.ts';
-import { vendorSettings, withVendorOptions } from './vendor.ts';
+import { schemaOf, withoutSchema, vendorSettings, withVendorOptions, thinkingBudget } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
 export const google: Vendor = {

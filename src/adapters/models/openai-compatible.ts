@@ -1,7 +1,6 @@
 // Ollama, and other servers with OpenAI's Chat Completions API.
 import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { withoutSchema } from './closed-schema.ts';
-import { vendorSettings } from './vendor.ts';
+import { withoutSchema, vendorSettings } from './vendor.ts';
 import type { ModelConnection, Vendor } from './vendor.ts';
 
 /** `name`: under which the package stores its metadata; never the operator's provider name, which is arbitrary. */

@@ -1,6 +1,5 @@
 // OpenAI, through its Responses API or its Chat Completions API.
-import { isClosedSchema, schemaOf } from './closed-schema.ts';
-import { vendorSettings, withVendorOptions } from './vendor.ts';
+import { isClosedSchema, schemaOf, vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
 export const openai: Vendor = {

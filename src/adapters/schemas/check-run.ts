@@ -4,9 +4,9 @@
 //       and the depth of recursion is limited before the stack is.
 //   schema-pattern-undecided. A pattern that cannot be used here decides nothing: the verdict is then undecided, in both
 //       directions.
+import { isObject } from '#base';
 import type { Json } from '#base';
 import type { Pattern } from './pattern.ts';
-import { truncateChars } from './values.ts';
 
 /** The lower of two verdicts holds for "both", the higher for "one of them". */
 export type CheckVerdict = 0 | 1 | 2;
@@ -152,3 +152,29 @@ const showPlace = (place: Place, shown: Map<Place, string>): string => {
   }
   return text;
 };
+
+// Describes unknown values for the messages of schema checks.
+export const describeValue = (value: unknown): string => {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'function') return 'a function';
+  if (isObject(value)) return 'an object';
+  return typeof value === 'string' ? JSON.stringify(truncateChars(value)) : String(value);
+};
+
+export const truncateChars = (text: string): string => (text.length > charsMax ? `${text.slice(0, charsMax)}…` : text);
+
+const charsMax = 120;
+
+/** As JSON, cut to a length that fits into a message. It is written once, and only when it is first needed. */
+export const showLater = (value: unknown): (() => string) => {
+  let shown: string | null = null;
+  return () => {
+    if (shown === null) {
+      const text = JSON.stringify(value);
+      shown = text.length > jsonCharsMax ? `${text.slice(0, jsonCharsMax)}…` : text;
+    }
+    return shown;
+  };
+};
+
+const jsonCharsMax = 500;

@@ -1,7 +1,7 @@
 // What the value of each JSON Schema keyword must look like, and where it contains other schemas. Unlisted keywords may
 // have any value.
 import { isObject } from '#base';
-import { describeValue } from './values.ts';
+import { describeValue } from './check-run.ts';
 
 /** Returns what is wrong with a keyword's value; null when it is valid. */
 type Check = (value: unknown) => string | null;

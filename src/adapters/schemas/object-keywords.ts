@@ -1,12 +1,11 @@
 // The keywords for objects.
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
-import { higher, invalid, lower, seenSteps, valid } from './check-run.ts';
+import { higher, invalid, lower, seenSteps, valid, describeValue } from './check-run.ts';
 import type { CheckRun, Keyword, Place, SchemaNode, CheckVerdict } from './check-run.ts';
 import type { Pattern } from './pattern.ts';
 import { onlyFor } from './keyword-reader.ts';
 import type { KeywordReader } from './keyword-reader.ts';
-import { describeValue } from './values.ts';
 
 const isJsonObject = (value: Json): value is JsonObject => isObject(value);
 

@@ -1,4 +1,4 @@
-import { truncateChars } from './values.ts';
+import { truncateChars } from './check-run.ts';
 
 const depthMax = 100;
 export const valuesMax = 50_000;

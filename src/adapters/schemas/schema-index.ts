@@ -4,7 +4,7 @@ import { nestings } from './keywords.ts';
 import { compilePattern, patternCostMax, patternSyntaxProblem, readingCost, readPattern, tooLarge } from './pattern.ts';
 import type { Pattern } from './pattern.ts';
 import type { Translation } from './translate-pattern.ts';
-import { describeValue } from './values.ts';
+import { describeValue } from './check-run.ts';
 
 export type SchemaObject = Readonly<Record<string, unknown>>;
 

@@ -4,12 +4,11 @@
 //   schema-fetches-nothing. Every `$ref` leads to a location in the schema itself.
 //   schema-bounds-before-recursion. Any depth, size or cycle gets an answer.
 import { isObject } from '#base';
-import { hasCycle } from './has-cycle.ts';
 import { checks, inPlace, nestings } from './keywords.ts';
 import { childPointer, measureSchema, problemAt } from './schema-bounds.ts';
 import { SchemaIndex } from './schema-index.ts';
 import type { SchemaObject } from './schema-index.ts';
-import { describeValue } from './values.ts';
+import { describeValue } from './check-run.ts';
 
 /** A JSON pointer and what is wrong there; null when the schema is valid and every pattern in it can be checked. */
 export const schemaProblem = (schema: unknown): string | null => {
@@ -137,3 +136,25 @@ class SchemaScan {
     else linked.push(other);
   }
 }
+
+/** Whether the directed graph has a cycle. */
+const hasCycle = <T>(edges: ReadonlyMap<T, readonly T[]>): boolean => {
+  const done = new Set<T>();
+  for (const start of edges.keys()) {
+    const path = new Set<T>();
+    const stack: { readonly node: T; readonly leave: boolean }[] = [{ node: start, leave: false }];
+    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+      const { node, leave } = next;
+      if (leave) {
+        path.delete(node);
+        done.add(node);
+        continue;
+      }
+      if (path.has(node)) return true;
+      if (done.has(node)) continue;
+      path.add(node);
+      stack.push({ node, leave: true }, ...(edges.get(node) ?? []).map((other) => ({ node: other, leave: false })));
+    }
+  }
+  return false;
+};

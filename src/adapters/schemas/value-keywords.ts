@@ -1,14 +1,13 @@
 // The keywords that look at one value: its kind, equality, numbers and texts.
+import { createRequire } from 'node:module';
+import type * as Library from '@cfworker/json-schema';
 import type { Json } from '#base';
-import { charsPerStep, invalid, valid } from './check-run.ts';
+import { charsPerStep, invalid, valid, describeValue, showLater } from './check-run.ts';
 import type { Keyword } from './check-run.ts';
 import { equalValues } from './compare-values.ts';
-import { formatNamed } from './formats.ts';
-import { isMultipleOf } from './multiple-of.ts';
-import { countChars } from './pattern.ts';
 import { onlyFor, reportUnless } from './keyword-reader.ts';
 import type { KeywordReader } from './keyword-reader.ts';
-import { describeValue, showLater } from './values.ts';
+import { countChars } from './pattern.ts';
 
 export const valueKeywords = (reader: KeywordReader): readonly Keyword[] =>
   [type(reader), constant(reader), enumeration(reader), ...numbers(reader), ...texts(reader)].filter(
@@ -126,4 +125,50 @@ const format = (reader: KeywordReader): Keyword | null => {
     run.take(steps(value));
     return reportUnless(matches(value), place, run, () => `does not match the format "${name}"`);
   });
+};
+
+type Formats = ReadonlyMap<string, Format>;
+
+type Format = { readonly matches: (text: string) => boolean; readonly steps: (text: string) => number };
+
+let loaded: Formats | undefined;
+
+/** Unknown formats are not checked. Each known one takes time that is linear in the text. Loaded when a schema has one. */
+const formatNamed = (name: string): Format | undefined => {
+  loaded ??= loadFormats();
+  return loaded.get(name);
+};
+
+const loadFormats = (): Formats => {
+  const library = createRequire(import.meta.url)('@cfworker/json-schema') as typeof Library;
+  // `url` is not a format of JSON Schema, and the library's expression for it takes exponential time.
+  const formats = [...Object.entries(library.format), ['url', library.format['uri']!] as const];
+  return new Map(
+    formats.map(([name, matches]) => [name, { matches, steps: name === 'regex' ? regexSteps : charSteps }]),
+  );
+};
+
+const charSteps = (text: string): number => text.length;
+
+/** JavaScript reads a table of Unicode for each property that an expression names, and sorts what a class lists. */
+const regexSteps = (text: string): number =>
+  text.length ** 2 / 64 + (text.length > 4_000 ? 0 : (text.match(/\\p\{/giu)?.length ?? 0) * 1_000);
+
+/** Exact for the decimal numbers that were written: 19.99 is a multiple of 0.01. */
+const isMultipleOf = (value: number, divisor: number): boolean => {
+  // JSON can contain 1e400, which is read as Infinity.
+  if (!Number.isFinite(value)) return false;
+  if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0;
+  const [one, other] = [decimal(value), decimal(divisor)];
+  const exponent = Math.min(one.exponent, other.exponent);
+  const scale = (number: Decimal): bigint => number.digits * 10n ** BigInt(number.exponent - exponent);
+  return scale(one) % scale(other) === 0n;
+};
+
+type Decimal = { readonly digits: bigint; readonly exponent: number };
+
+const decimal = (value: number): Decimal => {
+  const [mantissa = '', exponent = '0'] = String(value).split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 };

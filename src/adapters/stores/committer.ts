@@ -8,7 +8,7 @@ import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import type { Tail } from './chain.ts';
 import type { Ack, Item } from './messages.ts';
-import type { RunOwner, Owners } from './owner.ts';
+import type { RunOwner, Owners } from './processes.ts';
 import { storeError } from './store-error.ts';
 import { applyItems } from './tables.ts';
 import type { AppliedBatch, Tables } from './tables.ts';

@@ -7,9 +7,9 @@
 //       `cloister`, and from format 3 on the builds that created it and wrote to it last under `created-by` and `written-by`.
 //   database-created-concurrently. Any number of processes may create it at the same time.
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { CloisterError } from '#base';
 import { storeError } from './store-error.ts';
 
@@ -189,5 +189,24 @@ const makeFolder = (folder: string): void => {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
+  }
+};
+
+// Checks before the first run whether a folder can store runs.
+const busyTimeoutMs = 10_000;
+
+/** Creates what is missing. Throws `store_failed` and similar errors, with the path. */
+export const probeWorkspaceWritable = (folder: string, build: string): void => {
+  try {
+    const database = openForWriting(resolve(folder), { busyTimeoutMs, build });
+    try {
+      // An existing database may be read-only.
+      database.exec('BEGIN IMMEDIATE; ROLLBACK');
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    const { code, failure } = storeError(error);
+    throw new CloisterError(code, `${folder}: ${failure.detail ?? ''}`, { cause: error });
   }
 };

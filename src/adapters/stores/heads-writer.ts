@@ -1,12 +1,23 @@
 // Writes the heads of one connection's commits, and reads what all stores of the workspace have recorded.
+import { closeSync, constants, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
-import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
-import type { HeadsFile } from './heads-folder.ts';
-import { openOwnHeads } from './own-heads.ts';
-import type { RunOwner } from './owner.ts';
-import { pruneHeads } from './prune-heads.ts';
-import type { PruneHeadsPorts } from './prune-heads.ts';
+import {
+  findAcknowledgedHeads,
+  openHeadsFolder,
+  headsFileName,
+  headsFolderPath,
+  removeHeads,
+  addText,
+  headLine,
+  newHeads,
+  ownerLine,
+} from './heads-folder.ts';
+import type { HeadsFile, HeadsFolder } from './heads-folder.ts';
+import type { RunOwner, Owners } from './processes.ts';
+import { workspaceLogName } from './workspace-log.ts';
 
 type HeadsWriter = {
   /** Called when a transaction begins. Heads of other stores are read again when first needed. */
@@ -62,4 +73,155 @@ export const openHeadsWriter = (
     prune: settle,
     close: () => own.close(),
   };
+};
+
+// The heads file of one store. The writer thread appends to it; it is created with the first frame.
+/** What a heads file claims, and lines that may claim more. */
+type Claims = { readonly tails: ReadonlyMap<RunId, Tail>; readonly unreadable: readonly unknown[] };
+
+type OwnHeads = {
+  readonly name: string;
+  readonly claims: Claims;
+  /** A single write. Throws when it was not written completely. */
+  append(tails: ReadonlyMap<RunId, Tail>): void;
+  bytes(): number;
+  /** Keeps only the newest line of each run. */
+  compact(): void;
+  /** The next append creates a new file. */
+  remove(): void;
+  close(): void;
+};
+
+const { O_RDWR, O_CREAT, O_APPEND, O_TRUNC, O_NOFOLLOW } = constants;
+
+const openOwnHeads = (workspace: string, self: RunOwner): OwnHeads => {
+  const folder = headsFolderPath(workspace);
+  const name = headsFileName(self.instance);
+  const path = join(folder, name);
+  const { tails, unreadable } = readOwnHeads(path);
+  let descriptor: number | undefined;
+  let bytes = 0;
+
+  const close = (): void => {
+    if (descriptor !== undefined) closeSync(descriptor);
+    descriptor = undefined;
+  };
+  const open = (): number => {
+    const opened = (descriptor = openInFolder(folder, path, O_RDWR | O_CREAT | O_APPEND));
+    // A thread that died, or a full disk, may have left an unfinished line.
+    bytes = readFileSync(opened).lastIndexOf('\n') + 1;
+    ftruncateSync(opened, bytes);
+    return opened;
+  };
+
+  return {
+    name,
+    claims: { tails, unreadable },
+    append(newer) {
+      if (newer.size === 0) return;
+      const opened = descriptor ?? open();
+      let text = bytes === 0 ? ownerLine(self) : '';
+      for (const [run, end] of newer) {
+        tails.set(run, end);
+        text += headLine(run, end);
+      }
+      bytes += writeFully(opened, text);
+    },
+    bytes: () => bytes,
+    compact() {
+      let text = ownerLine(self);
+      for (const [run, end] of tails) text += headLine(run, end);
+      const next = openInFolder(folder, `${path}.new`, O_RDWR | O_CREAT | O_APPEND | O_TRUNC);
+      try {
+        writeFully(next, text);
+        renameSync(`${path}.new`, path);
+      } catch (error) {
+        closeSync(next);
+        throw error;
+      }
+      close();
+      descriptor = next;
+      bytes = Buffer.byteLength(text);
+    },
+    remove() {
+      close();
+      removeHeads(workspace, name);
+      tails.clear();
+      bytes = 0;
+    },
+    close,
+  };
+};
+
+/** What an earlier connection of this store has recorded. */
+const readOwnHeads = (path: string): Claims & { readonly tails: Map<RunId, Tail> } => {
+  const heads = newHeads();
+  try {
+    addText(heads, readFileSync(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  return heads;
+};
+
+/** Retries, because another store may remove the folder with its own file between mkdir and open. */
+const openInFolder = (folder: string, path: string, flags: number): number => {
+  for (let left = 100; ; left--) {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      return openSync(path, flags | O_NOFOLLOW, 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || left === 0) throw error;
+    }
+  }
+};
+
+const writeFully = (descriptor: number, text: string): number => {
+  const bytes = Buffer.from(text);
+  for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
+  return bytes.length;
+};
+
+// Removes heads files once the database itself holds everything they claim.
+//
+//   heads-pruned-with-empty-wal. Checkpointing the write-ahead log is not enough while the file has content: if damaged, its
+//       older pages would hide newer pages of the database. So it must be empty, and each claim is looked up before a file is
+//       removed.
+//   heads-pruned-own-or-dead. A store removes only its own file and those of dead stores: a live store may be writing its next
+//       line.
+type PruneHeadsPorts = {
+  readonly workspace: string;
+  readonly database: DatabaseSync;
+  readonly busyTimeoutMs: number;
+  readonly folder: HeadsFolder;
+  readonly own: OwnHeads;
+  readonly owners: Owners;
+  /** Whether the open database is still the one in the workspace. */
+  readonly isInPlace: () => boolean;
+};
+
+const pruneHeads = ({ workspace, database, busyTimeoutMs, folder, own, owners, isInPlace }: PruneHeadsPorts): void => {
+  // Read before the checkpoint, so that everything claimed is part of it.
+  const dead = folder.readAll(own.name).filter(({ heads: { owner } }) => owner !== null && !owners.isAlive(owner));
+  if (own.claims.tails.size + dead.length === 0 || !truncateWal(database, busyTimeoutMs) || !isInPlace()) return;
+  if (holdsClaims(database, own.claims)) own.remove();
+  for (const { name, heads } of dead) if (holdsClaims(database, heads)) removeHeads(workspace, name);
+};
+
+/** True when the write-ahead log is now empty. Does not wait for other connections: a later one can do it too. */
+const truncateWal = (database: DatabaseSync, busyTimeoutMs: number): boolean => {
+  database.exec('PRAGMA busy_timeout = 0');
+  try {
+    return database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  }
+};
+
+const holdsClaims = (database: DatabaseSync, { tails, unreadable }: Claims): boolean => {
+  const frame = database.prepare('SELECT hash FROM frames WHERE run = ? AND no = ?');
+  const record = database.prepare('SELECT hash FROM book WHERE no = ?');
+  const hashOf = (run: RunId, no: number): unknown =>
+    (run === workspaceLogName ? record.get(no) : frame.get(run, no))?.['hash'];
+  return unreadable.length === 0 && [...tails].every(([run, { no, hash }]) => hashOf(run, no) === hash);
 };

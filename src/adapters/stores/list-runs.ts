@@ -9,7 +9,7 @@ import { workspaceLogName } from './workspace-log.ts';
 import { findAcknowledgedHeads } from './heads-folder.ts';
 import type { HeadsFile } from './heads-folder.ts';
 import type { LogRows, RunRow } from './log-rows.ts';
-import type { Owners } from './owner.ts';
+import type { Owners } from './processes.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 import { storeError } from './store-error.ts';

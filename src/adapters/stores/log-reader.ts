@@ -8,7 +8,7 @@ import { ChainCheck, checkChain } from './chain.ts';
 import type { CheckedLog, FrameRow } from './chain.ts';
 import { listStoredRuns } from './list-runs.ts';
 import type { LogRows } from './log-rows.ts';
-import type { Owners } from './owner.ts';
+import type { Owners } from './processes.ts';
 import { storeError } from './store-error.ts';
 
 export type LogReader = {

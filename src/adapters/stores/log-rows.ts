@@ -3,7 +3,7 @@ import type { RunId } from '#base';
 import type { RunQuery } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
 import type { HeadsFile, AcknowledgedHeads } from './heads-folder.ts';
-import type { RunOwner } from './owner.ts';
+import type { RunOwner } from './processes.ts';
 import type { RunFacts } from './run-facts.ts';
 
 /** One entry in the list of runs, and the owner of the run. */

@@ -6,9 +6,8 @@ import type { WorkspaceEntry, Frame, RunLog, RunSummary, Store, RunQuery } from 
 import { workspaceRecordBody, appendRefusal } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
 import { prefixLengthError } from './log-reader.ts';
-import { foldFacts, noFacts } from './run-facts.ts';
+import { foldFacts, noFacts, matchesQuery, queryLimit } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
-import { matchesQuery, queryLimit } from './run-query.ts';
 
 /** Ended runs to keep for each caller: one limit for all would show a caller how many runs others have had. */
 const endedMax = 1_000;

@@ -1,7 +1,7 @@
 // What the list of runs shows about one run, folded from its frames.
 import { readRecordedBy, readTeamGoal, describeTeamGoal, unknownKind } from '#base';
-import type { RecordedBy } from '#base';
-import type { Birth, Frame, Spent, Status } from '#contracts';
+import type { RecordedBy, RunId } from '#base';
+import type { Birth, Frame, Spent, Status, RunQuery } from '#contracts';
 
 export type RunFacts = {
   readonly agent: string;
@@ -97,3 +97,17 @@ export const firstChars = (text: string, charsMax: number): string => {
   for (let chars = 0; chars < charsMax && end < text.length; chars++) end += text.codePointAt(end)! > 0xffff ? 2 : 1;
   return text.slice(0, end);
 };
+
+// Selects the runs of a query, for stores without a database.
+export const matchesQuery = (
+  query: RunQuery | undefined,
+  run: RunId,
+  { caller, startedAt }: Pick<RunFacts, 'caller' | 'startedAt'>,
+): boolean => {
+  if (query === undefined) return true;
+  return 'caller' in query ? query.caller === caller && startedAt >= (query.since ?? 0) : query.runs.includes(run);
+};
+
+/** Undefined means no limit. */
+export const queryLimit = (query: RunQuery | undefined): number | undefined =>
+  query !== undefined && 'caller' in query ? query.most : undefined;

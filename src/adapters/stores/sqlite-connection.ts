@@ -6,7 +6,7 @@ import type { Tail } from './chain.ts';
 import type { StoreConnection } from './committer.ts';
 import { databasePath, openForWriting } from './database.ts';
 import { openHeadsWriter } from './heads-writer.ts';
-import type { RunOwner, Owners } from './owner.ts';
+import type { RunOwner, Owners } from './processes.ts';
 import type { Tables } from './tables.ts';
 
 type SqliteConnection = StoreConnection & {

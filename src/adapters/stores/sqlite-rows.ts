@@ -9,7 +9,7 @@ import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
 import type { RunTails, LogRows, RunRow } from './log-rows.ts';
 import { readBlob } from './sqlite-connection.ts';
 import { storeError } from './store-error.ts';
-import { queryLimit } from './run-query.ts';
+import { queryLimit } from './run-facts.ts';
 
 type ReadConnection = {
   /** `none` provides the result while there is no database. */

@@ -7,13 +7,58 @@ import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import { openCommitter } from './committer.ts';
 import { databasePath } from './database.ts';
-import { openFileQueue } from './file-queue.ts';
 import type { ToWorker, WorkerSetup } from './messages.ts';
-import type { RunOwner } from './owner.ts';
+import type { RunOwner } from './processes.ts';
 import { processOwners, thisProcess } from './processes.ts';
 import { connectSqlite } from './sqlite-connection.ts';
 import { forgetFolders, openStepFold, writeStepFile } from './step-files.ts';
 import type { StepFile, StepFold } from './step-files.ts';
+
+// Writes step files when no batch waits, so that no acknowledgement is delayed by them.
+
+/** Longest time slice; after it, a waiting batch goes first. */
+const sliceMs = 2;
+/** Past this many queued items, all are written immediately. */
+const queuedMax = 20_000;
+
+type FileQueue<T> = {
+  add(items: readonly T[]): void;
+  /** Writes everything that is queued, now. */
+  flush(): void;
+};
+
+const openFileQueue = <T>(write: (item: T) => void): FileQueue<T> => {
+  let queue: T[] = [];
+  let next = 0;
+  let scheduled = false;
+
+  const writeUntil = (deadline: number): void => {
+    while (next < queue.length && performance.now() < deadline) write(queue[next++]!);
+    if (next < queue.length) return;
+    queue = [];
+    next = 0;
+  };
+  const writeSlice = (): void => {
+    scheduled = false;
+    writeUntil(performance.now() + sliceMs);
+    schedule();
+  };
+  const schedule = (): void => {
+    if (scheduled || queue.length === 0) return;
+    scheduled = true;
+    setImmediate(writeSlice);
+  };
+  const flush = (): void => writeUntil(Infinity);
+
+  return {
+    add(items) {
+      for (const item of items) queue.push(item);
+      if (queue.length - next > queuedMax) flush();
+      schedule();
+    },
+    flush,
+  };
+};
 
 const { folder, instance, busyTimeoutMs, build, faults } = workerData as WorkerSetup;
 const self = { ...thisProcess(), instance };

@@ -5,11 +5,10 @@
 //       catalogue.
 import { closeSync, constants, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCatalogue, isName, unknownKind } from '#base';
+import { errorCatalogue, isName, unknownKind, isObject } from '#base';
 import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
-import type { Frame, RecordOf, StoredOutput } from '#contracts';
-import { minimalArgs } from './minimal-args.ts';
-import { openMailFold } from './received-mail.ts';
+import { decodeEnvelope, decodeMail } from '#contracts';
+import type { Frame, FrameRecord, RecordOf, StoredOutput, CrossingContent, ReceiveResult } from '#contracts';
 import { firstChars, findGoal } from './run-facts.ts';
 
 export type StepFile = {
@@ -202,4 +201,85 @@ const writeRegularFile = (path: string, content: string | Uint8Array): void => {
   } finally {
     closeSync(descriptor);
   }
+};
+
+// The arguments of a call in its step file: always an object, also if the log holds only the beginning of their text.
+/** `args`: as recorded; if it was cut, a text that ends with `…`. Text that is not an object is under the key `input`. */
+const minimalArgs = (args: Json | undefined, isCut: boolean): JsonObject => {
+  if (typeof args !== 'string') return isObject(args) ? args : {};
+  if (args.trim() === '') return {};
+  return parseObject(isCut ? closeJson(args.slice(0, -1)) : args) ?? { input: args };
+};
+
+const parseObject = (text: string): JsonObject | null => {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+/** What is whole in the beginning of a JSON text, and the beginning of the text value that it was cut in. */
+const closeJson = (cut: string): string => {
+  let closers = '';
+  let isInText = false;
+  /** The text up to the newest comma, closed. */
+  let whole = cut.trimStart().startsWith('{') ? '{}' : '';
+  for (let at = 0; at < cut.length; at++) {
+    const char = cut[at]!;
+    if (char === '"') isInText = !isInText;
+    else if (isInText && char === '\\') at++;
+    else if (isInText) continue;
+    else if (char === '{' || char === '[') closers = (char === '{' ? '}' : ']') + closers;
+    else if (char === '}' || char === ']') closers = closers.slice(1);
+    else if (char === ',') whole = cut.slice(0, at) + closers;
+  }
+  if (!isInText) return whole;
+  // Not within an escape or a surrogate pair.
+  const text = `${cut.replace(/\\(?:u[\da-f]{0,3})?$/iu, '').toWellFormed()}…"${closers}`;
+  return parseObject(text) === null ? whole : text;
+};
+
+// What a `receive` handed out, as text for a step file. The messages themselves are in earlier frames.
+/** Takes the frames of one run in order. For the end of a `receive` it returns what was received. */
+type ReceivedMailFold = (frame: Frame) => string | undefined;
+
+const textCharsMax = 2000;
+
+const openMailFold = (): ReceivedMailFold => {
+  const unread = new Map<string, string>();
+  const receives = new Set<string>();
+  return ({ cell, record, contents = [] }) => {
+    for (const content of contents) {
+      const line = describeContent(content);
+      if (line !== null) unread.set(`${content.cell}/${content.seq}`, line);
+    }
+    if (record.type === 'begin' && record.do === 'receive') receives.add(`${cell}/${record.op}`);
+    if (record.type !== 'settle' || !receives.delete(`${cell}/${record.op}`) || !record.ok) return undefined;
+    const result = record.value as unknown as ReceiveResult;
+    const lines = result.messages.map((seq) => unread.get(`${cell}/${seq}`) ?? '');
+    for (const seq of [...result.messages, ...(result.expired ?? [])]) unread.delete(`${cell}/${seq}`);
+    return [headline(result), ...lines].join('\n');
+  };
+};
+
+/** Null if it is not mail for the cell that holds it. */
+const describeContent = ({ cell, to, kind, content }: CrossingContent): string | null => {
+  if (cell !== to) return null;
+  if (kind === 'result') {
+    const { agent_id: sender = 'An agent', status, output } = decodeEnvelope(content);
+    return firstChars(`${sender} has ended (${status}): ${output}`, textCharsMax);
+  }
+  if (kind !== 'message' && kind !== 'broadcast') return null;
+  const { agent_id: sender, message_type: type, topic, text } = decodeMail(content);
+  const from = `${type === 'answer' ? 'Answer' : 'Message'} from ${sender ?? 'the user'}`;
+  return firstChars(`${from}${topic === undefined ? '' : ` on topic ${topic}`}: ${text}`, textCharsMax);
+};
+
+const headline = ({ messages, missing = [], unknown, timedOut }: ReceiveResult): string => {
+  if (unknown !== undefined) return `Unknown ${unknown.topic === true ? 'topic' : 'agent'} "${unknown.name}".`;
+  const count = `Received ${messages.length === 1 ? '1 message' : `${messages.length} messages`}`;
+  const absent = missing.length === 0 ? '' : ` Nothing from: ${missing.join(', ')}.`;
+  return `${count}${timedOut === true ? ' before the timeout' : ''}.${absent}`;
 };

@@ -6,7 +6,7 @@ import type { WorkspaceLogTable } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
 import type { Tail } from './chain.ts';
 import type { Ack, Item, WorkspaceRecordAck } from './messages.ts';
-import type { RunOwner, Owners } from './owner.ts';
+import type { RunOwner, Owners } from './processes.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 

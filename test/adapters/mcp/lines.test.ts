@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { splitLines } from '../../../src/adapters/mcp/split-lines.ts';
 import type { TruncatedLine } from '../../../src/adapters/mcp/split-lines.ts';
-import { responseIdOf } from '../../../src/adapters/mcp/response-id.ts';
+import { responseIdOf } from '../../../src/adapters/mcp/transport.ts';
 
 const bytesMax = 600;
 
