@@ -1,12 +1,10 @@
 // The routes for Anthropic's clients: each agent is a model.
-import type { Json } from '#base';
-import type { AdmittedRequest, HttpRoute, RouteReply, AgentService } from '#contracts';
+import { canonicalJson, utf8Bytes, CloisterError, isoTime } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { AdmittedRequest, HttpRoute, RouteReply, AgentService, Agent, AgentRequest } from '#contracts';
 import { answerAsCall, startOrContinue } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
-import { estimateTokens } from './count-tokens.ts';
-import { listModels, modelInfo } from './list-models.ts';
-import { messageEvents } from './message-events.ts';
-import { messageReply } from './message-reply.ts';
+import { messageEvents, messageReply } from './message-events.ts';
 import { countOperation, listOperation, messageOperation, anthropicModelOperation } from './operations.ts';
 import { parseCount, parseMessagesRequest } from './parse-message.ts';
 
@@ -70,3 +68,77 @@ const answerMessage = async (service: AgentService, call: AdmittedRequest): Prom
 };
 
 const okReply = (body: Json): RouteReply => ({ status: 200, body });
+
+// Estimates the length of the first prompt.
+/**
+ * Assumes four bytes per token. Counts the agent's definition and what the client sent, but not the tools of the agent's MCP servers:
+ * those are unknown until a session starts.
+ */
+const estimateTokens = ({ definition }: Agent, request: AgentRequest): number => {
+  const texts = [
+    definition.prompt,
+    definition.guidance,
+    ...definition.tools.map(({ name, description, inputSchema }) => canonicalJson({ name, description, inputSchema })),
+    ...(request.context ?? []),
+    ...(request.history ?? []).map(({ text }) => text),
+    typeof request.input === 'string' ? request.input : canonicalJson(request.input),
+    ...(request.tools ?? []).map((tool) => canonicalJson(tool)),
+    ...(request.schema === undefined ? [] : [canonicalJson(request.schema)]),
+  ];
+  return Math.ceil(texts.reduce((bytes, text) => bytes + utf8Bytes(text), 0) / bytesPerToken);
+};
+
+const bytesPerToken = 4;
+
+// Lists agents as models, in Anthropic's form.
+/** `since`: epoch milliseconds. */
+const modelInfo = (agent: Agent, since: number): JsonObject => ({
+  type: 'model',
+  id: agent.name,
+  display_name: agent.name,
+  description: agent.description,
+  created_at: isoTime(since),
+  lifecycle: 'active',
+  line: null,
+  capabilities: null,
+  max_input_tokens: null,
+  max_tokens: agent.caps.limits.maxOutputTokens ?? null,
+  deprecated_at: null,
+  retires_at: null,
+});
+
+/** One page of at most `limit` agents, after or before a given one. */
+const listModels = (agents: readonly Agent[], query: URLSearchParams, since: number): JsonObject => {
+  const limit = parseLimit(query);
+  const [after, before] = [parseIndex(agents, query, 'after_id'), parseIndex(agents, query, 'before_id')];
+  if (after !== null && before !== null)
+    throw new CloisterError('request_invalid', 'after_id: cannot be combined with before_id.');
+  const rest = agents.slice(after === null ? 0 : after + 1, before ?? agents.length);
+  const page = before === null ? rest.slice(0, limit) : rest.slice(-limit);
+  return {
+    data: page.map((agent) => modelInfo(agent, since)),
+    has_more: rest.length > page.length,
+    first_id: page.at(0)?.name ?? null,
+    last_id: page.at(-1)?.name ?? null,
+  };
+};
+
+const [limitDefault, limitMax] = [20, 1000];
+
+const parseLimit = (query: URLSearchParams): number => {
+  const text = query.get('limit');
+  if (text === null) return limitDefault;
+  const limit = /^[0-9]{1,4}$/u.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > limitMax)
+    throw new CloisterError('request_invalid', `limit: expected a whole number from 1 to ${limitMax}.`);
+  return limit;
+};
+
+const parseIndex = (agents: readonly Agent[], query: URLSearchParams, name: string): number | null => {
+  const id = query.get(name);
+  if (id === null) return null;
+  const index = agents.findIndex((agent) => agent.name === id);
+  if (index === -1)
+    throw new CloisterError('request_invalid', `${name}: no agent is called ${JSON.stringify(id.slice(0, 80))}.`);
+  return index;
+};

@@ -3,12 +3,11 @@
 //   blocks-numbered-and-closed. Blocks are numbered from 0, one is open at a time, and every block that starts also stops
 //       before the message ends.
 //   message-error-ends-stream. A run without an answer ends the stream with an `error` event, and nothing follows it.
-import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
-import type { AnswerPiece, ClientCall, ServedRun, ServerEvent } from '#contracts';
-import { awaitAnswerEnd, callArguments } from '#headends/shared';
+import type { AnswerPiece, ClientCall, ServedRun, ServerEvent, SpentTokens } from '#contracts';
+import { clientError, awaitAnswerEnd, callArguments, answerName, collectPieces } from '#headends/shared';
+import type { AnswerEnd } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
-import { callBlock, messageHead, stopReason, anthropicUsage } from './message-reply.ts';
 
 type MessageStream = {
   /** Whether the client sees what sub-agents and tools do. */
@@ -74,4 +73,59 @@ const deltaFor = (type: AnswerPiece['type'], text: string): JsonObject =>
 const event = (type: string, content: JsonObject): ServerEvent => ({
   event: type,
   data: JSON.stringify({ type, ...content }),
+});
+
+// A run as one complete message.
+/** The answer as one message. The activity of sub-agents and tools comes first, if `shown`. */
+export const messageReply = async (run: ServedRun, shown: boolean): Promise<JsonObject> => {
+  const { text, activity } = await collectPieces(run, shown);
+  const end = await awaitAnswerEnd(run);
+  const answerText = end.calls.length === 0 ? end.answer.text : text;
+  return {
+    ...messageHead(run),
+    content: [
+      ...(activity === '' ? [] : [{ type: 'thinking', thinking: activity, signature: '' }]),
+      ...(answerText === '' ? [] : [{ type: 'text', text: answerText, citations: null }]),
+      ...end.calls.map((call) => ({ ...callBlock(call), input: call.args })),
+    ],
+    stop_reason: stopReason(end),
+    usage: anthropicUsage(end.spent),
+  };
+};
+
+/** A call of one of the client's tools, without its arguments. */
+const callBlock = ({ id, name }: ClientCall): JsonObject => ({
+  type: 'tool_use',
+  id,
+  name,
+  input: {},
+  caller: { type: 'direct' },
+});
+
+/** The fields that do not change while a message is streamed. */
+const messageHead = (run: ServedRun): JsonObject => ({
+  id: `msg_${answerName(run)}`,
+  type: 'message',
+  role: 'assistant',
+  model: run.agent,
+  stop_sequence: null,
+  stop_details: null,
+  container: null,
+  diagnostics: null,
+});
+
+/** `max_tokens` is the only reason in the protocol that fits a partial answer. */
+const stopReason = ({ calls, answer }: AnswerEnd): string => {
+  if (!answer.whole) return 'max_tokens';
+  return calls.length > 0 ? 'tool_use' : 'end_turn';
+};
+
+/** The usage of the whole run. Anthropic counts cache reads and cache writes separately from the input. */
+const anthropicUsage = (spent: SpentTokens): JsonObject => ({
+  input_tokens: Math.max(0, spent.inputTokens - spent.cacheReadTokens - spent.cacheWriteTokens),
+  cache_creation_input_tokens: spent.cacheWriteTokens,
+  cache_read_input_tokens: spent.cacheReadTokens,
+  output_tokens: spent.outputTokens,
+  output_tokens_details: null,
+  server_tool_use: null,
 });

@@ -9,7 +9,7 @@
 //       refused.
 import { CloisterError, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { AgentRequest, Budget, CallResult, ClientRules, ClientTool } from '#contracts';
+import type { AgentRequest, Budget, CallResult, ClientRules, ClientTool, DialogMessage } from '#contracts';
 import {
   splitDialog,
   BodyFields,
@@ -19,9 +19,6 @@ import {
   separateResults,
   parseTool,
 } from '#headends/shared';
-import { checkMessageFields } from './message-fields.ts';
-import { parseDialog } from './parse-dialog.ts';
-import type { ParsedDialog } from './parse-dialog.ts';
 
 type ParsedMessagesRequest = {
   readonly request: AgentRequest;
@@ -154,4 +151,153 @@ const parseTaskBudget = (budget: BodyFields): Budget => {
 const wantsThinking = (fields: BodyFields): boolean => {
   const thinking = fields.optionalObject('thinking');
   return thinking?.['type'] !== 'disabled' && thinking?.['display'] !== 'omitted';
+};
+
+// How each field of a Messages request is handled. A field in none of these lists is refused as unknown.
+/** Throws `request_invalid` for an unknown field, and `request_unsupported` for a known field that is not supported. */
+const checkMessageFields = (fields: BodyFields, { tools }: ClientRules, isForced: boolean): void => {
+  fields.allowOnly([...parsedFields, ...ignoredFields, ...Object.keys(refusedFields), 'tools', 'tool_choice']);
+  for (const [name, reason] of Object.entries(refusedFields))
+    if (!isEmpty(fields.value[name])) fields.refuse(name, reason);
+  // The client's only tool stands for a schema.
+  if (isForced) return;
+  if (!tools && !isEmpty(fields.value['tools'])) fields.refuse('tools', noClientTools);
+  checkToolChoice(fields, tools);
+};
+
+const noClientTools = `the tools of an agent come from its definition; a request cannot add any. ${operatorHints.tools} To get JSON, send output_config.format.`;
+
+/** Parsed in `parse-message.ts` and `parse-dialog.ts`. */
+const parsedFields = [
+  'model',
+  'messages',
+  'system',
+  'max_tokens',
+  'stream',
+  'thinking',
+  'output_config',
+  'output_format',
+] as const;
+
+/**
+ * Accepted without effect: settings of a provider's account, cache or capacity, and hints to a model. The agent's definition decides
+ * on its models, their settings and what their windows hold.
+ */
+const ignoredFields = [
+  'metadata',
+  'cache_control',
+  'context_management',
+  'diagnostics',
+  'inference_geo',
+  'service_tier',
+  'speed',
+  'temperature',
+  'top_k',
+  'top_p',
+] as const;
+
+/** Refused, because a client that sends one of these relies on an effect that would not occur. An empty array asks for nothing. */
+const refusedFields: Readonly<Record<string, string>> = {
+  mcp_servers: 'the MCP servers of an agent come from its definition; a request cannot add any.',
+  container: 'containers are not supported.',
+  stop_sequences: 'stop sequences are not supported.',
+  fallbacks: 'the models of an agent come from its definition.',
+  fallback_credit_token: 'the models of an agent come from its definition.',
+  compaction: 'an agent compacts its own window.',
+  thread: 'threads are not supported; send earlier messages in `messages`.',
+};
+
+const isEmpty = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
+
+/** The agent chooses its tools itself, so only `auto` and `none` are accepted. */
+const checkToolChoice = (fields: BodyFields, tools: boolean): void => {
+  if (!fields.has('tool_choice')) return;
+  const choice = fields.fields('tool_choice');
+  const type = choice.text('type');
+  if (type === 'auto' || type === 'none') return;
+  const reason = tools ? 'an agent decides for itself which tools it calls.' : 'client tools are not allowed here.';
+  throw new CloisterError('request_unsupported', `${choice.path('type')}: ${reason}`);
+};
+
+// Parses the messages of a request into a dialog, tool results and system texts.
+type ParsedDialog = {
+  /** Consecutive messages of one author are one turn, as in the protocol. Includes results of the client's tools, if those are allowed. */
+  readonly turns: readonly (DialogMessage | CallResult)[];
+  /** The client's system prompts, each with its path in the request. */
+  readonly system: readonly { readonly path: string; readonly text: string }[];
+};
+
+/** Throws `request_invalid`, or `request_unsupported` for content other than text. */
+const parseDialog = (request: BodyFields, { tools }: ClientRules): ParsedDialog => {
+  const turns: (Turn | CallResult)[] = [];
+  const system = [request.has('system') ? systemTexts(request, 'system') : []];
+  for (const message of request.items('messages')) {
+    const role = message.oneOf('role', ['user', 'assistant', 'system']);
+    if (role === undefined) throw message.invalid('role', 'user or assistant');
+    if (role === 'system') system.push(systemTexts(message, 'content'));
+    else if (role === 'assistant') addMessage(turns, parseAssistant(message, tools));
+    else {
+      const results = tools ? toolResults(message) : [];
+      for (const result of results) turns.push(result);
+      const userMessage = parseUser(message, tools);
+      if (results.length === 0 || userMessage.text !== '') addMessage(turns, userMessage);
+    }
+  }
+  const joined = turns.map((turn) => ('call' in turn ? turn : { by: turn.by, text: paragraphs(turn.texts) }));
+  return { turns: joined, system: system.flat() };
+};
+
+type Turn = { readonly by: DialogMessage['by']; readonly texts: string[] };
+
+const addMessage = (turns: (Turn | CallResult)[], { by, text }: DialogMessage): void => {
+  const last = turns.at(-1);
+  if (last === undefined || 'call' in last || last.by !== by) turns.push({ by, texts: [text] });
+  else last.texts.push(text);
+};
+
+const toolResults = (message: BodyFields): readonly CallResult[] => {
+  if (!Array.isArray(message.value['content'])) return [];
+  return message
+    .items('content')
+    .filter((block) => block.value['type'] === 'tool_result')
+    .map((block) => ({
+      call: block.text('tool_use_id'),
+      text: block.has('content') ? paragraphs(contentTexts(block, 'content', [])) : '',
+      failed: block.flag('is_error'),
+    }));
+};
+
+const systemTexts = (fields: BodyFields, name: string): ParsedDialog['system'] =>
+  contentTexts(fields, name, [])
+    .filter((text) => text.trim() !== '')
+    .map((text) => ({ path: fields.path(name), text }));
+
+const parseUser = (message: BodyFields, tools: boolean): DialogMessage => ({
+  by: 'person',
+  text: paragraphs(contentTexts(message, 'content', tools ? ['tool_result'] : [])),
+});
+
+/**
+ * The client sends an earlier answer back as it received it. Thinking blocks were meant for the client only, and calls of its tools are
+ * the client's to remember, so only the texts are kept, joined without a separator.
+ */
+const parseAssistant = (message: BodyFields, tools: boolean): DialogMessage => ({
+  by: 'agent',
+  text: contentTexts(message, 'content', ['thinking', 'redacted_thinking', ...(tools ? ['tool_use'] : [])]).join(''),
+});
+
+const paragraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
+
+/** The string, or the texts of an array of blocks. Blocks of the types in `skippedTypes` are skipped. */
+const contentTexts = (fields: BodyFields, name: string, skippedTypes: readonly string[]): readonly string[] => {
+  const value = fields.value[name];
+  if (typeof value === 'string') return [value];
+  if (!Array.isArray(value)) throw fields.invalid(name, 'a string or an array of blocks');
+  return fields.items(name).flatMap((block) => {
+    const type = block.text('type');
+    if (skippedTypes.includes(type)) return [];
+    if (type === 'text') return [block.text('text')];
+    const reason = `only text is supported, not ${JSON.stringify(type.slice(0, 40))}.`;
+    throw new CloisterError('request_unsupported', `${block.path('type')}: ${reason}`);
+  });
 };

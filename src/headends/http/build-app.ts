@@ -11,11 +11,10 @@ import type { Caller, Clock, ErrorFormatter, Ids, PlainRoute } from '#contracts'
 import type { BodyBudget } from './body-budget.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
-import type { NodeEnv } from './node-env.ts';
-import { readBody } from './read-body.ts';
+import type { NodeEnv } from './read-body.ts';
+import { readBody, nextBatch } from './read-body.ts';
 import { commonHeaders, failureResponse, replyResponse, sendReply, completeReply } from './respond.ts';
 import type { HeaderMap, StreamOptions, CompleteReply } from './respond.ts';
-import { nextBatch } from './next-batch.ts';
 
 type AppOptions = {
   readonly routes: readonly PlainRoute[];

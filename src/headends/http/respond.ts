@@ -1,12 +1,10 @@
 // Writes replies as HTTP responses.
-import type { ClientFailure } from '#contracts';
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { ErrorCode, Json } from '#base';
-import type { ErrorFormatter, RouteReply, ServerEvent } from '#contracts';
+import type { ClientFailure, ErrorFormatter, RouteReply, ServerEvent } from '#contracts';
 import { pulledStream } from './pulled-stream.ts';
 import type { PulledOptions } from './pulled-stream.ts';
-import { encodeEvent, keepAlive } from './server-events.ts';
 
 /** No response is a page: none may be cached, framed or content-sniffed. */
 const securityHeaders = {
@@ -125,3 +123,24 @@ export const failureResponse = (
   };
   return completeReply(status, formatError(failure, common['x-request-id'] ?? ''), common, { more: headers, code });
 };
+
+// Encodes server-sent events.
+//
+//   sse-text-stays-in-event. No text can break out of its event: each line becomes its own field, and line ends are removed
+//       from names and ids.
+export const encodeEvent = ({ event, id, data }: ServerEvent): string => {
+  let text = '';
+  if (event !== undefined) text += `event: ${oneLine(event)}\n`;
+  if (id !== undefined) text += `id: ${oneLine(id)}\n`;
+  // JSON contains no line ends; other texts may.
+  if (!lineEnd.test(data)) return `${text}data: ${data}\n\n`;
+  for (const line of data.split(lineEnd)) text += `data: ${line}\n`;
+  return `${text}\n`;
+};
+
+/** A comment that shows that the connection is alive; clients ignore it. */
+const keepAlive = ': keep-alive\n\n';
+
+const lineEnd = /\r\n|\r|\n/u;
+
+const oneLine = (text: string): string => text.replace(/[\r\n\0]/gu, ' ');

@@ -5,18 +5,16 @@
 //   socket-token-place. The token comes in a header or, from web pages, as `bearer.<token in base64url>` among the
 //       subprotocols.
 //   socket-text-counts. Each text counts as one request, so a socket does not get around the rate limit.
-import { clientError } from '#headends/shared';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import { parseStrictJson } from '#base';
+import { parseStrictJson, CloisterError, bufferedBytesMax } from '#base';
 import type { Caller, Clock, ServedSocket, SocketRoute, CancelTimer } from '#contracts';
-import { limitSocketInput } from './websocket-input.ts';
+import { clientError } from '#headends/shared';
 import type { BodyBudget } from './body-budget.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
-import { SocketWriter } from './socket-writer.ts';
 
 export type SocketUpgrade = {
   readonly openSockets: number;
@@ -153,3 +151,122 @@ const watchLiveness = (socket: WebSocket, clock: Clock): CancelTimer => {
   stop = clock.timer(pingIntervalMs, check);
   return () => stop();
 };
+
+// Limits on incomplete WebSocket messages: they count against the body budget, and have the same time limit as a body.
+//
+//   socket-partial-message-counts. A message that arrives whole costs nothing: a chunk counts only if no message ended in it.
+//       The start of a message that shares a chunk with the end of another is not counted; it is smaller than one read of the
+//       socket.
+type SocketInputOptions = { readonly bodies: BodyBudget; readonly limits: HttpLimits; readonly clock: Clock };
+
+/** Cuts the socket if its input exceeds the shared budget, or comes too slowly. `bytes`: the stream that the socket reads from. */
+const limitSocketInput = (
+  socket: WebSocket,
+  bytes: Duplex,
+  caller: Caller,
+  { bodies, limits, clock }: SocketInputOptions,
+): void => {
+  const body = bodies.open(caller.name, 0);
+  let [held, control, ended] = [0, 0, false];
+  let stop: CancelTimer | undefined;
+  const cut = (code: number, error: unknown): void => {
+    socket.close(code, clientError(error).message.slice(0, 120));
+    socket.terminate();
+  };
+  const hold = (now: number): void => {
+    held = now;
+    body.hold(now);
+    if (now === 0) {
+      stop?.();
+      stop = undefined;
+    } else stop ??= clock.timer(limits.requestTimeoutMs, () => cut(1008, new CloisterError('request_timeout')));
+  };
+  socket.on('message', () => (ended = true));
+  // Control frames may arrive between two parts of a message, and do not belong to it.
+  const skip = (data: Buffer): void => void (control += controlHeadBytes + data.length);
+  socket.on('ping', skip);
+  socket.on('pong', skip);
+  // This listener runs after the socket's own, so a message that has been emitted by now is no longer buffered.
+  bytes.on('data', (part: Buffer) => {
+    const now = ended ? 0 : Math.max(0, held + part.length - control);
+    [control, ended] = [0, false];
+    try {
+      if (socket.readyState === socket.OPEN) hold(now);
+    } catch (error) {
+      cut(1013, error);
+    }
+  });
+  bytes.once('close', () => hold(0));
+};
+
+/** The header of a client's ping or pong: two bytes, and four for the mask. */
+const controlHeadBytes = 6;
+
+// Sends texts over a WebSocket.
+//
+//   socket-bytes-bounded. The bytes waiting to be sent are bounded; past the bound, the socket is cut. A single text may be of
+//       any length.
+//   socket-stalled-reader-cut. A text is sent in parts. A reader that does not take the next part for a while is cut off, too.
+const partBytes = 64 * 1024;
+
+type QueuedText = { readonly bytes: Buffer; readonly taken: () => void };
+
+export class SocketWriter {
+  readonly #socket: WebSocket;
+  readonly #clock: Clock;
+  readonly #stallMs: number;
+  readonly #waiting: QueuedText[] = [];
+  /** The bytes of all texts not taken yet, including the one being sent. */
+  #bytes = 0;
+  #writing = false;
+  #closing = false;
+
+  constructor(socket: WebSocket, { clock, stallMs }: { readonly clock: Clock; readonly stallMs: number }) {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#stallMs = stallMs;
+  }
+
+  /** Resolves when the text has been taken, or can no longer be. */
+  async send(text: string): Promise<void> {
+    if (this.#closing || this.#socket.readyState !== this.#socket.OPEN) return;
+    const bytes = Buffer.from(text);
+    if (this.#bytes > 0 && this.#bytes + bytes.length > bufferedBytesMax) return this.#socket.terminate();
+    this.#bytes += bytes.length;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push({ bytes, taken: resolve });
+    if (!this.#writing) void this.#writeAll();
+    await promise;
+  }
+
+  /** Closes the socket after all texts that were sent before. */
+  close(): void {
+    this.#closing = true;
+    if (!this.#writing) this.#socket.close();
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#writing = true;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      await this.#write(next.bytes);
+      this.#bytes -= next.bytes.length;
+      next.taken();
+    }
+    this.#writing = false;
+    if (this.#closing) this.#socket.close();
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    let from = 0;
+    do {
+      const part = bytes.subarray(from, from + partBytes);
+      from += partBytes;
+      const stop = this.#clock.timer(this.#stallMs, () => this.#socket.terminate());
+      // The callback also runs, with an error, if the socket closes in the meantime.
+      await new Promise<void>((taken) =>
+        this.#socket.send(part, { binary: false, fin: from >= bytes.length }, () => taken()),
+      );
+      stop();
+    } while (from < bytes.length);
+  }
+}

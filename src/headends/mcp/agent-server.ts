@@ -3,18 +3,15 @@
 //   mcp-server-own-caller. It sees only the agents and runs of its caller; the signal of a request cancels the whole run.
 //   mcp-failure-catalogue-text. Every failure is reported in the texts of the catalogue: no stack, no secret, nothing of
 //       another cell.
-import { clientError } from '#headends/shared';
 import type { CallToolResult, Server, ServerContext } from '@modelcontextprotocol/server';
 import { unknownAgentError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, Caller, ServedRun, AgentService } from '#contracts';
-import { agentAsTool } from './agent-tool.ts';
-import { errorResult, toToolResult } from './call-result.ts';
-import { readArguments } from './read-arguments.ts';
+import type { Agent, Caller, ServedRun, AgentService, RunEvent } from '#contracts';
+import { clientError } from '#headends/shared';
+import { agentAsTool, readArguments, errorResult, toToolResult } from './agent-tool.ts';
+import { progressBurst, progressPerSecond } from './limits.ts';
 import { rpcCodes, clientFailureText } from './rpc.ts';
 import type { Backpressure, McpLibrary, ServerFactory } from './server-factory.ts';
-import { sendProgress } from './send-progress.ts';
-import type { ProgressNote } from './send-progress.ts';
 
 const instructions =
   'Each tool is an agent: it takes a task, works on it with its own tools, and returns an answer. It sees only the ' +
@@ -97,3 +94,40 @@ const sendRunProgress = async (
 
 /** Upper bound for a progress notification without its token and message. */
 const notificationBytes = 200;
+
+// Progress notifications: who does what while an agent works. They hold names only, no content of any cell.
+export type ProgressNote = { readonly progress: number; readonly message: string };
+
+/** Ends with the events. Drops what exceeds the rate, and what a slow client has no room for. */
+export const sendProgress = async (
+  events: AsyncIterable<RunEvent>,
+  flow: Backpressure,
+  send: (note: ProgressNote) => Promise<void>,
+): Promise<void> => {
+  let [sent, left, at] = [0, progressBurst, 0];
+  for await (const event of events) {
+    const message = progressText(event);
+    if (message === null || !('at' in event)) continue;
+    if (at !== 0) left = Math.min(progressBurst, left + (Math.max(0, event.at - at) * progressPerSecond) / 1_000);
+    at = event.at;
+    if (left < 1 || !flow.tryReserve(Buffer.byteLength(message))) continue;
+    left -= 1;
+    // If sending fails, the client is gone; the end of the connection is handled elsewhere.
+    await send({ progress: ++sent, message }).catch(() => undefined);
+  }
+};
+
+const progressText = (event: RunEvent): string | null => {
+  switch (event.type) {
+    case 'child-start':
+      return `${event.agent} called ${event.childAgent}.`;
+    case 'child-end':
+      return `${event.childAgent} returned to ${event.agent}: ${event.status}.`;
+    case 'tool-start':
+      return `${event.agent} called the tool ${event.tool}.`;
+    case 'tool-end':
+      return `The tool ${event.tool} of ${event.agent} ${event.ok ? 'succeeded' : 'failed'}.`;
+    default:
+      return null;
+  }
+};

@@ -4,10 +4,12 @@
 //       affect those fields; else the agent's own fields go under `input`.
 //   mcp-output-schema-holds. A tool with an output schema always returns data that matches it, so it accepts no other format;
 //       a `schema` adds to it.
-import type { Tool } from '@modelcontextprotocol/server';
-import { isObject } from '#base';
+import type { Tool, CallToolResult } from '@modelcontextprotocol/server';
+import { isObject, bothSchemas, CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent } from '#contracts';
+import type { Agent, AgentRequest, OutputFormat, ClientFailure, RunOutcome } from '#contracts';
+import { BodyFields, clientError, clientFailure } from '#headends/shared';
+import { clientFailureText } from './rpc.ts';
 
 /** Where the arguments hold the agent's own input. */
 type InputPlacement = 'prompt' | 'beside' | 'input';
@@ -27,10 +29,10 @@ export const agentAsTool = (agent: Agent): Tool => {
 };
 
 /** MCP wants an output schema only for a tool whose answers are always objects of one shape; else null. */
-export const toolOutputSchema = ({ signature: { output } }: Agent): JsonObject | null =>
+const toolOutputSchema = ({ signature: { output } }: Agent): JsonObject | null =>
   output.format === 'json' && output.schema?.['type'] === 'object' ? output.schema : null;
 
-export const inputPlacement = ({ signature: { input } }: Agent): InputPlacement => {
+const inputPlacement = ({ signature: { input } }: Agent): InputPlacement => {
   if (input.format === 'text') return 'prompt';
   return input.schema !== undefined && canAddProperties(input.schema) ? 'beside' : 'input';
 };
@@ -119,3 +121,100 @@ const isReadOnly = ({ resources, children: { agents, spawns }, team }: Agent): b
     spawns === null && team === null && [tools, builtins, sources, servers, agents].every(({ length }) => length === 0)
   );
 };
+
+// Turns the arguments of a tool call into a request for an agent. Errors name the argument and what to do.
+const formats = ['text', 'markdown', 'json'] as const;
+
+type ParsedToolCall = {
+  readonly request: AgentRequest;
+  /** The format of the answer, whether the call or the agent decided it. */
+  readonly format: OutputFormat['format'];
+};
+
+export const readArguments = (agent: Agent, args: JsonObject): ParsedToolCall => {
+  const fields = new BodyFields(args, 'arguments');
+  const input = readAgentInput(agent, fields);
+  const form = readAnswerFormat(agent, fields);
+  return { request: { agent: agent.name, input, ...form }, format: form.format ?? agent.signature.output.format };
+};
+
+const readAgentInput = (agent: Agent, fields: BodyFields): string | JsonObject => {
+  const placement = inputPlacement(agent);
+  if (placement === 'beside') {
+    const { format: _format, schema: _schema, ...own } = fields.value;
+    return own;
+  }
+  fields.allowOnly([placement, 'format', 'schema']);
+  if (placement === 'input') return fields.object('input');
+  const prompt = fields.text('prompt');
+  if (prompt.trim() === '') throw fields.invalid('prompt', 'a non-empty task');
+  return prompt;
+};
+
+const readAnswerFormat = (agent: Agent, fields: BodyFields): Pick<AgentRequest, 'format' | 'schema'> => {
+  const format = fields.oneOf('format', formats);
+  const schema = fields.optionalObject('schema');
+  const own = agent.signature.output;
+  if (toolOutputSchema(agent) !== null) {
+    if (format !== undefined && format !== 'json') throw unsupported('format', 'this tool only returns json.');
+    return schema === undefined ? {} : { format: 'json', schema: withOwnSchema(agent, schema) };
+  }
+  if (schema !== undefined) {
+    if (format !== undefined && format !== 'json')
+      throw new CloisterError('request_invalid', 'arguments.schema: only allowed with the format json.');
+    return { format: 'json', schema: withOwnSchema(agent, schema) };
+  }
+  if (format === 'json' && own.schema === undefined)
+    throw new CloisterError(
+      'request_invalid',
+      'arguments.schema: required for the format json, as a JSON Schema of the answer.',
+    );
+  return format === undefined ? {} : { format };
+};
+
+/** The answer must fit the schema of the call and the agent's own. */
+const withOwnSchema = ({ signature: { output } }: Agent, schema: JsonObject): JsonObject =>
+  output.schema === undefined ? schema : bothSchemas(output.schema, schema);
+
+const unsupported = (name: string, reason: string): CloisterError =>
+  new CloisterError('request_unsupported', `arguments.${name}: ${reason}`);
+
+// The outcome of a run as the result of a tool call.
+export const toToolResult = (agent: Agent, format: OutputFormat['format'], outcome: RunOutcome): CallToolResult => {
+  const { status, output, data, run, missing, spawned = [] } = outcome;
+  const _meta = {
+    'cloister/run': run,
+    'cloister/status': status,
+    ...(missing.length === 0 ? {} : { 'cloister/missing': missing }),
+    ...(spawned.length === 0 ? {} : { 'cloister/spawned': spawned }),
+  };
+  const failure = clientFailure(outcome.failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' });
+  if (output === '' || status === 'failed' || status === 'cancelled') return failedResult(failure, _meta);
+
+  const structured = format === 'json' && isObject(data) ? { structuredContent: { ...data } } : {};
+  const whole = status === 'completed';
+  const content = [
+    textContent(output),
+    ...(whole ? [] : [textContent(`The answer is incomplete: ${incompleteText(outcome, failure)}`)]),
+  ];
+  // A tool with an output schema may return anything but data only as an error.
+  const isError = toolOutputSchema(agent) !== null && !('structuredContent' in structured);
+  return { content, ...structured, ...(isError ? { isError } : {}), _meta };
+};
+
+/** Agents can be missing without a failure of the agent that answered. */
+const incompleteText = ({ failure, missing }: RunOutcome, shown: ClientFailure): string =>
+  failure === null && missing.length > 0
+    ? `nothing complete came from ${missing.join(', ')}.`
+    : clientFailureText(shown);
+
+/** Why a call was not served. */
+export const errorResult = (error: unknown): CallToolResult => failedResult(clientError(error), {});
+
+const failedResult = (failure: ClientFailure, meta: Readonly<Record<string, unknown>>): CallToolResult => ({
+  content: [textContent(clientFailureText(failure))],
+  isError: true,
+  _meta: { ...meta, 'cloister/error': failure.code, 'cloister/retryable': failure.retryable },
+});
+
+const textContent = (text: string): { type: 'text'; text: string } => ({ type: 'text', text });

@@ -6,11 +6,12 @@
 //   mcp-every-message-handled. Every incoming message is answered, refused or dropped; none makes this class throw.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import type { Json, JsonObject, StrictJson } from '#base';
-import { rpcIdCharsMax, unansweredMax } from './limits.ts';
+import type { Caller } from '#contracts';
+import { rpcIdCharsMax, subscriptionsMax, unansweredMax } from './limits.ts';
 import type { Outbox } from './outbox.ts';
 import { readCancelledId, readRpcId, rpcRefusal, rpcCodes } from './rpc.ts';
 import type { RpcRefusal, RpcId } from './rpc.ts';
-import type { Backpressure, McpLibrary } from './server-factory.ts';
+import type { Backpressure, McpLibrary, ServerFactory } from './server-factory.ts';
 
 /** The way to the client. */
 export type ClientChannel = {
@@ -152,3 +153,16 @@ export class McpServerConnection implements Transport, Backpressure {
     for (const listener of listeners) listener();
   }
 }
+
+// Serves one client on its own connection, with either protocol version; the client's first message decides which.
+export type ServeClient = (caller: Caller, carrier: ClientChannel) => McpServerConnection;
+
+/** Returns a function that serves the client on a channel until the channel or the connection is closed. */
+export const connectionServer = async (library: McpLibrary, serverFor: ServerFactory): Promise<ServeClient> => {
+  const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
+  return (caller, carrier) => {
+    const connection = new McpServerConnection(library, carrier);
+    serveStdio(() => serverFor(caller, connection), { transport: connection, maxSubscriptions: subscriptionsMax });
+    return connection;
+  };
+};

@@ -1,6 +1,6 @@
 // What every transport needs: a factory of server objects, each for one caller.
-import type * as library from '@modelcontextprotocol/server';
 import type { McpServer, Server } from '@modelcontextprotocol/server';
+import type * as library from '@modelcontextprotocol/server';
 import type { Caller, Ids } from '#contracts';
 
 /** The MCP library. It loads slowly, so it is imported only when the first server is needed. */
@@ -13,5 +13,8 @@ export type Backpressure = {
 };
 
 export type ServerFactory = (caller: Caller, flow: Backpressure) => McpServer | Server;
+
+/** 144 random bits. */
+export const randomId = (ids: Ids): string => ids.random() + ids.random() + ids.random();
 
 export type McpWorld = { readonly ids: Ids; readonly version: string; isStopping(): boolean };

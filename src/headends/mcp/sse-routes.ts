@@ -6,10 +6,10 @@ import { CloisterError } from '#base';
 import type { AdmittedRequest, Caller, RouteReply, ServerEvent, PlainRoute } from '#contracts';
 import type { McpServerConnection } from './connection.ts';
 import { sessionsMax, sessionsPerCallerMax } from './limits.ts';
+import { randomId } from './server-factory.ts';
 import { Outbox } from './outbox.ts';
-import { randomId } from './random-id.ts';
 import { rpcError } from './rpc.ts';
-import type { ServeClient } from './serve-connection.ts';
+import type { ServeClient } from './connection.ts';
 import type { McpWorld } from './server-factory.ts';
 
 type Session = { readonly caller: Caller; readonly connection: McpServerConnection };

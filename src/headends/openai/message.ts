@@ -1,6 +1,7 @@
 // Parses one message of a dialog, in the form that chat completions and responses share.
 import { CloisterError } from '#base';
 import type { ClientRules } from '#contracts';
+import { operatorHints } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 import { noClientTools } from './unsupported-fields.ts';
 
@@ -61,4 +62,15 @@ const parsePart = (part: BodyFields): string => {
         `${part.path('type')}: only text is supported, not ${JSON.stringify(type.slice(0, 40))}.`,
       );
   }
+};
+
+// A client's system prompt becomes context for the agent, if the operator allows it. It never replaces the agent's own system prompt.
+/** Throws `request_unsupported`. `field`: the field that holds the prompt, for the error. A blank prompt adds no context. */
+export const contextFromSystemPrompt = (text: string, field: string, rules: ClientRules): readonly string[] => {
+  if (text.trim() === '') return [];
+  if (rules.system) return [text];
+  throw new CloisterError(
+    'request_unsupported',
+    `${field}: client system prompts are not allowed here; the agent has its own. ${operatorHints.system}`,
+  );
 };

@@ -3,7 +3,17 @@ import type { JsonObject } from '#base';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
 import { epochSeconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
-import { openaiModelOperation, modelsOperation } from './model-operations.ts';
+import {
+  agentNameSchema,
+  jsonBody,
+  openaiPathParameter,
+  arraySchema,
+  objectOf,
+  enumOf,
+  withErrorResponse,
+  stringSchema,
+  wholeNumberSchema,
+} from './schemas.ts';
 
 /** `since`: clients expect a creation time, and agents have none, so all models get this one. */
 export const modelRoutes = (service: AgentService, since: number): readonly HttpRoute[] => [
@@ -36,3 +46,32 @@ const openaiModel = ({ name, description }: Agent, since: number): JsonObject =>
   owned_by: 'cloister',
   description,
 });
+
+// The OpenAPI operations that list agents as models.
+const model = objectOf({
+  id: agentNameSchema,
+  object: enumOf('model'),
+  created: { ...wholeNumberSchema, description: 'When the server started, in epoch seconds.' },
+  owned_by: stringSchema,
+  description: stringSchema,
+});
+
+const modelsOperation: JsonObject = {
+  operationId: 'openaiListModels',
+  tags: ['OpenAI'],
+  summary: 'List the agents as models',
+  responses: withErrorResponse({
+    200: {
+      description: 'The agents.',
+      content: jsonBody(objectOf({ object: enumOf('list'), data: arraySchema(model) })),
+    },
+  }),
+};
+
+const openaiModelOperation: JsonObject = {
+  operationId: 'openaiReadModel',
+  tags: ['OpenAI'],
+  summary: 'Get one agent as a model',
+  parameters: [openaiPathParameter('model', 'The name of an agent.')],
+  responses: withErrorResponse({ 200: { description: 'The agent.', content: jsonBody(model) } }),
+};

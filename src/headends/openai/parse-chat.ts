@@ -2,10 +2,8 @@
 import type { Json } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
 import { splitDialog, BodyFields, refuseTwoFormats, requestArguments, separateResults } from '#headends/shared';
-import { parseFormat } from './answer-format.ts';
-import { parseDialogMessage } from './message.ts';
-import { parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
-import { contextFromSystemPrompt } from './system-prompt.ts';
+import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
+import { parseDialogMessage, contextFromSystemPrompt } from './message.ts';
 import { refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
 
 type ParsedChatRequest = {

@@ -1,6 +1,6 @@
 // Parses a client's functions and their results, if the operator allows client tools, and a function that stands for a schema.
 import { CloisterError, isObject } from '#base';
-import type { AgentRequest, CallResult, ClientRules, ClientTool } from '#contracts';
+import type { AgentRequest, CallResult, ClientRules, ClientTool, AgentService, Caller } from '#contracts';
 import { parseTool } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 import { dialogText } from './message.ts';
@@ -45,3 +45,31 @@ export const parseResult = (item: BodyFields, id: string, content: string): Call
   text: dialogText(item, content),
   failed: false,
 });
+
+// Parses the answer format that a client requests.
+/** `inner`: the field in which chat completions nest the schema; responses keep it next to the type. */
+export const parseFormat = (format: BodyFields, inner?: string): Pick<AgentRequest, 'format' | 'schema'> => {
+  switch (format.oneOf('type', ['text', 'json_object', 'json_schema'])) {
+    case 'text':
+      // Clients send this by default, so it does not override the format of an agent that returns JSON.
+      return {};
+    case 'json_object':
+      return { format: 'json' };
+    case 'json_schema':
+      return { format: 'json', schema: (inner === undefined ? format : format.fields(inner)).object('schema') };
+    default:
+      throw format.invalid('type', 'text, json_object or json_schema');
+  }
+};
+
+/** JSON without a schema is any object, unless the agent has a schema of its own. */
+export const withObjectFormat = <R extends Pick<AgentRequest, 'agent' | 'format' | 'schema'>>(
+  request: R,
+  service: AgentService,
+  caller: Caller,
+): R =>
+  request.format === 'json' &&
+  request.schema === undefined &&
+  service.agent(caller, request.agent).signature.output.schema === undefined
+    ? { ...request, schema: { type: 'object' } }
+    : request;

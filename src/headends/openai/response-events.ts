@@ -3,13 +3,12 @@
 //   response-first-and-last-event. The first is response.created; the last is response.completed, response.incomplete or
 //       response.failed.
 //   response-events-numbered. From 0, without gaps.
-import { clientError } from '#headends/shared';
-import type { ServedRun, ServerEvent, SpentTokens } from '#contracts';
-import { answerFromOutcome } from '#headends/shared';
-import { ResponseItems } from './response-items.ts';
-import { responseObject } from './response-object.ts';
+import type { JsonObject } from '#base';
+import type { ServedRun, ServerEvent, SpentTokens, ClientCall } from '#contracts';
+import { clientError, answerFromOutcome } from '#headends/shared';
+import { messageId, reasoningId } from './ids.ts';
+import { responseObject, callItem, messageItem, reasoningItem, summaryPart, textPart } from './response-object.ts';
 import type { ResponseHead, ResponseState } from './response-object.ts';
-import type { ItemEvent } from './response-items.ts';
 
 /** `activity`: whether to send what sub-agents and tools do, as reasoning. */
 export async function* responseEvents(
@@ -55,3 +54,123 @@ export async function* responseEvents(
 
 const withSpent = (spent: SpentTokens | undefined): Pick<ResponseState, 'spent'> =>
   spent === undefined ? {} : { spent };
+
+// The items of a streamed response: activity as reasoning, the answer as one message, and calls of the client's tools.
+//
+//   response-items-end. Every item that starts also ends, and no event mentions it afterwards.
+//   response-one-message. Reasoning may come before, between and after its parts, each time as a separate item.
+/** An event without its number. */
+type ItemEvent = JsonObject & { readonly type: string };
+
+type OpenItem = { readonly index: number; text: string };
+
+class ResponseItems {
+  readonly #run: string;
+  readonly #done = new Map<number, JsonObject>();
+  #nextIndex = 0;
+  #message: OpenItem | null = null;
+  #reasoning: OpenItem | null = null;
+
+  constructor(run: string) {
+    this.#run = run;
+  }
+
+  text(delta: string): readonly ItemEvent[] {
+    const before = this.#endReasoning();
+    const isNew = this.#message === null;
+    const message = (this.#message ??= { index: this.#nextIndex++, text: '' });
+    message.text += delta;
+    const at = this.#inMessage(message);
+    return [
+      ...before,
+      ...(isNew ? this.#beginMessage(message) : []),
+      { type: 'response.output_text.delta', ...at, delta, logprobs: [] },
+    ];
+  }
+
+  activity(delta: string): readonly ItemEvent[] {
+    const isNew = this.#reasoning === null;
+    const reasoning = (this.#reasoning ??= { index: this.#nextIndex++, text: '' });
+    reasoning.text += delta;
+    const at = this.#inReasoning(reasoning);
+    return [
+      ...(isNew ? this.#beginReasoning(reasoning) : []),
+      { type: 'response.reasoning_summary_text.delta', ...at, delta },
+    ];
+  }
+
+  /** Call it after all text. */
+  call(call: ClientCall): readonly ItemEvent[] {
+    const output_index = this.#nextIndex++;
+    const item = callItem(call, 'completed');
+    const at = { item_id: item['id'], output_index };
+    this.#done.set(output_index, item);
+    return [
+      { type: 'response.output_item.added', output_index, item: callItem(call, 'in_progress') },
+      { type: 'response.function_call_arguments.delta', ...at, delta: item['arguments'] },
+      { type: 'response.function_call_arguments.done', ...at, name: call.name, arguments: item['arguments'] },
+      { type: 'response.output_item.done', output_index, item },
+    ] as readonly ItemEvent[];
+  }
+
+  end(status: 'completed' | 'incomplete'): readonly ItemEvent[] {
+    return [...this.#endReasoning(), ...this.#endMessage(status)];
+  }
+
+  /** The items that have ended, in the order in which they started. */
+  get done(): readonly JsonObject[] {
+    return [...this.#done].sort(([one], [other]) => one - other).map(([, item]) => item);
+  }
+
+  #inMessage({ index }: OpenItem): JsonObject {
+    return { item_id: messageId(this.#run), output_index: index, content_index: 0 };
+  }
+
+  #inReasoning({ index }: OpenItem): JsonObject {
+    return { item_id: reasoningId(this.#run, index), output_index: index, summary_index: 0 };
+  }
+
+  #beginMessage(message: OpenItem): readonly ItemEvent[] {
+    const item = { ...messageItem(this.#run, '', 'in_progress'), content: [] };
+    return [
+      { type: 'response.output_item.added', output_index: message.index, item },
+      { type: 'response.content_part.added', ...this.#inMessage(message), part: textPart('') },
+    ];
+  }
+
+  #endMessage(status: 'completed' | 'incomplete'): readonly ItemEvent[] {
+    const message = this.#message;
+    if (message === null) return [];
+    this.#message = null;
+    const at = this.#inMessage(message);
+    const item = messageItem(this.#run, message.text, status);
+    this.#done.set(message.index, item);
+    return [
+      { type: 'response.output_text.done', ...at, text: message.text, logprobs: [] },
+      { type: 'response.content_part.done', ...at, part: textPart(message.text) },
+      { type: 'response.output_item.done', output_index: message.index, item },
+    ];
+  }
+
+  #beginReasoning(reasoning: OpenItem): readonly ItemEvent[] {
+    const item = { ...reasoningItem(this.#run, reasoning.index, ''), summary: [] };
+    return [
+      { type: 'response.output_item.added', output_index: reasoning.index, item },
+      { type: 'response.reasoning_summary_part.added', ...this.#inReasoning(reasoning), part: summaryPart('') },
+    ];
+  }
+
+  #endReasoning(): readonly ItemEvent[] {
+    const reasoning = this.#reasoning;
+    if (reasoning === null) return [];
+    this.#reasoning = null;
+    const at = this.#inReasoning(reasoning);
+    const item = reasoningItem(this.#run, reasoning.index, reasoning.text);
+    this.#done.set(reasoning.index, item);
+    return [
+      { type: 'response.reasoning_summary_text.done', ...at, text: reasoning.text },
+      { type: 'response.reasoning_summary_part.done', ...at, part: summaryPart(reasoning.text) },
+      { type: 'response.output_item.done', output_index: reasoning.index, item },
+    ];
+  }
+}

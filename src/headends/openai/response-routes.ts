@@ -10,14 +10,12 @@ import {
   awaitAnswerEnd,
   collectPieces,
 } from '#headends/shared';
-import { withObjectFormat } from './answer-format.ts';
-import { readResponse } from './stored-response.ts';
+import { withObjectFormat } from './parse-tools.ts';
+import { readResponse, callItem, messageItem, reasoningItem, responseObject } from './response-object.ts';
 import { openaiError } from './openai-error.ts';
-import { parseResponse } from './parse-response.ts';
+import { parseResponse, resolveEarlierResponses } from './parse-response.ts';
 import type { ParsedResponseRequest } from './parse-response.ts';
-import { resolveEarlierResponses } from './resolve-earlier-responses.ts';
 import { responseEvents } from './response-events.ts';
-import { callItem, messageItem, reasoningItem, responseObject } from './response-object.ts';
 import type { ResponseHead } from './response-object.ts';
 import { createResponseOperation, readResponseOperation } from './response-operations.ts';
 

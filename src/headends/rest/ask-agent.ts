@@ -1,10 +1,20 @@
 // Starts one run for one request: waits for it, streams it, or leaves it running.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, AdmittedRequest, RouteReply, ServedRun, AgentService } from '#contracts';
-import { answerReply, awaitAnswer } from './answer-reply.ts';
-import { eventStream } from './event-stream.ts';
-import { detailsJson, outcomeReply, restOutcomeJson } from './run-json.ts';
+import type {
+  Agent,
+  AdmittedRequest,
+  RouteReply,
+  ServedRun,
+  AgentService,
+  Answer,
+  RunSession,
+  RunEvent,
+  ServerEvent,
+} from '#contracts';
+import { httpStatus, clientError } from '#headends/shared';
+import { restError } from './rest-error.ts';
+import { detailsJson, outcomeReply, restOutcomeJson, restAnswerJson } from './run-json.ts';
 import type { ParsedRunRequest } from './run-request.ts';
 
 /** Throws `agent_unknown`. */
@@ -80,3 +90,55 @@ const acceptsEvents = (headers: Headers): boolean => {
   const types = (headers.get('accept') ?? '').split(',').map((type) => type.split(';')[0]!.trim().toLowerCase());
   return types.includes('text/event-stream') && !types.includes('application/json');
 };
+
+// Waits for an agent's answer to a message, and returns it as a reply.
+export const answerReply = (run: string, answer: Answer): RouteReply => {
+  const body = restAnswerJson(run, answer);
+  const { error, text } = answer;
+  return error === null || text !== '' ? { status: 200, body } : { status: httpStatus(error), body, code: error };
+};
+
+/** Without a message, waits for the answer to the first one. If the client disconnects, only the wait ends; the message stays. */
+export const awaitAnswer = async (
+  session: RunSession,
+  message: string | undefined,
+  signal: AbortSignal,
+): Promise<Answer> => {
+  try {
+    return await session.answer(message, { signal });
+  } catch (error) {
+    throw withoutErrorDetail(error);
+  }
+};
+
+/** If the run failed, the client gets the error code but not the detail, which may hold content of a cell. */
+const withoutErrorDetail = (error: unknown): unknown => {
+  if (!(error instanceof CloisterError) || error.code === 'cell_ended' || error.code === 'mail_unknown') return error;
+  return new CloisterError(error.code);
+};
+
+// The events of a run as a stream: each event once, then the outcome.
+type EventStreamInput = {
+  readonly events: AsyncIterable<RunEvent>;
+  /** The outcome; null if the run continues in another process, where this server cannot follow it. */
+  readonly finalValue: () => Promise<JsonObject | null>;
+  /** The id of the request. */
+  readonly id: string;
+};
+
+export const eventStream = async function* ({ events, finalValue, id }: EventStreamInput): AsyncGenerator<ServerEvent> {
+  try {
+    for await (const event of events) yield serverEvent(event);
+    const value = await finalValue();
+    if (value !== null) yield { event: 'outcome', data: JSON.stringify(value) };
+  } catch (error) {
+    yield { event: 'error', data: JSON.stringify(restError(clientError(error), id)) };
+  }
+};
+
+/** Live pieces have no id: a client that reconnects gets the recorded events instead. */
+const serverEvent = (event: RunEvent): ServerEvent => ({
+  event: event.type,
+  ...('id' in event ? { id: event.id } : {}),
+  data: JSON.stringify(event),
+});

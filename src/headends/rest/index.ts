@@ -1,4 +1,3 @@
-export { openapiRoute } from './openapi-route.ts';
-export { reservedNames } from './reserved-names.ts';
+export { openapiRoute } from './openapi-document.ts';
 export { restError } from './rest-error.ts';
-export { restRoutes } from './rest-routes.ts';
+export { reservedNames, restRoutes } from './rest-routes.ts';

@@ -3,8 +3,7 @@ import { CloisterError } from '#base';
 import { about, listOf, object, openObject, string } from '#base/shapes';
 import type { Of, Shape, ShapeFields } from '#base/shapes';
 import type { AdmittedRequest, AgentService, HttpRoute, RouteReply, RunMessage, RunSession } from '#contracts';
-import { answerReply, awaitAnswer } from './answer-reply.ts';
-import { acceptedReply } from './ask-agent.ts';
+import { answerReply, awaitAnswer, acceptedReply } from './ask-agent.ts';
 import { jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
 import {
   answerShape,

@@ -2,14 +2,13 @@
 //
 //   openapi-lists-routes. Every operation in it is a route, except /health, which the server answers itself.
 //   openapi-errors-by-protocol. Errors are described in the format of the route's own protocol.
-import { clientFailure } from '#headends/shared';
+import { canonicalJson } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
-import { namedSchemas } from '#base/shapes';
+import { namedSchemas, jsonObject } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { ErrorFormatter, HttpRoute } from '#contracts';
-import { mergeOperations } from './merge-operations.ts';
-import { jsonReply, pathParameter } from './described-route.ts';
-import { restError } from './rest-error.ts';
+import { clientFailure } from '#headends/shared';
+import { jsonReply, pathParameter, restRoute } from './described-route.ts';
 import {
   agentShape,
   answerShape,
@@ -25,8 +24,9 @@ import {
   startedAgentShape,
 } from './reply-shapes.ts';
 import { messageShape, runRequestShape, spawnShape } from './request-shapes.ts';
+import { restError } from './rest-error.ts';
 
-export type ApiInfo = { readonly version: string; readonly title?: string };
+type ApiInfo = { readonly version: string; readonly title?: string };
 
 export const openapiDocument = (
   routes: readonly HttpRoute[],
@@ -175,3 +175,99 @@ const withUniqueId = (operation: JsonObject, address: string, taken: Set<string>
   taken.add(free);
   return { ...operation, operationId: free };
 };
+
+// Merges the operations of two routes that share a path and differ by a header: OpenAPI allows only one operation there.
+const mergeOperations = (one: JsonObject, other: JsonObject): JsonObject => ({
+  ...other,
+  ...one,
+  ...mergeTexts('summary', one, other, ' / '),
+  ...mergeTexts('description', one, other, '\n\n'),
+  ...mergeLists('tags', one, other),
+  ...mergeLists('parameters', one, other),
+  ...(one['requestBody'] === undefined || other['requestBody'] === undefined
+    ? {}
+    : { requestBody: mergeContents(asObject(one['requestBody']), asObject(other['requestBody'])) }),
+  responses: mergeEach(asObject(one['responses']), asObject(other['responses']), mergeContents),
+});
+
+type Merge = (one: JsonObject, other: JsonObject) => JsonObject;
+
+/** Merges two bodies or two responses. Other fields come from the first one. */
+const mergeContents: Merge = (one, other) => {
+  if (same(one, other) || one['$ref'] !== undefined || other['$ref'] !== undefined) return one;
+  const content = mergeEach(asObject(one['content']), asObject(other['content']), mergeMedia);
+  return {
+    ...other,
+    ...one,
+    ...mergeTexts('description', one, other, ' / '),
+    ...(isEmpty(content) ? {} : { content }),
+  };
+};
+
+const mergeMedia: Merge = (one, other) => {
+  const schemas = [...choices(one), ...choices(other)];
+  const different = schemas.filter((schema, index) => schemas.findIndex((each) => same(each, schema)) === index);
+  const { example, ...rest } = one;
+  const examples = [example, other['example']].filter((each) => each !== undefined);
+  return {
+    ...rest,
+    schema: different.length === 1 ? different[0] : { anyOf: different },
+    ...(examples.length === 0
+      ? {}
+      : { examples: Object.fromEntries(examples.map((value, index) => [`form${index + 1}`, { value }])) }),
+  };
+};
+
+/** The schemas of one media type, which may already be merged. */
+const choices = ({ schema }: JsonObject): readonly JsonObject[] => {
+  const of = asObject(schema);
+  const any = of['anyOf'];
+  return Array.isArray(any) && Object.keys(of).length === 1 ? (any as readonly JsonObject[]) : [of];
+};
+
+const mergeEach = (one: JsonObject, other: JsonObject, merge: Merge): JsonObject => {
+  const entries = Object.entries(other).map(([name, value]): [string, Json | undefined] => [
+    name,
+    one[name] === undefined ? value : merge(asObject(one[name]), asObject(value)),
+  ]);
+  return { ...one, ...Object.fromEntries(entries) };
+};
+
+/** Joins the texts of both, if they differ. */
+const mergeTexts = (name: string, one: JsonObject, other: JsonObject, by: string): JsonObject => {
+  const texts = [...new Set([one[name], other[name]].filter((text) => typeof text === 'string'))];
+  return texts.length === 0 ? {} : { [name]: texts.join(by) };
+};
+
+/** Joins the arrays of both, without duplicates. A parameter is identified by its location and name, anything else by its value. */
+const mergeLists = (name: string, one: JsonObject, other: JsonObject): JsonObject => {
+  const items = [one[name], other[name]].flatMap((list) => (Array.isArray(list) ? (list as readonly Json[]) : []));
+  const keys = items.map(keyOf);
+  const first = items.filter((_item, index) => keys.indexOf(keys[index]!) === index);
+  return first.length === 0 ? {} : { [name]: first };
+};
+
+const keyOf = (item: Json): string => {
+  const { in: where, name } = asObject(item);
+  return where === undefined ? canonicalJson(item) : canonicalJson([where, name ?? null]);
+};
+
+const same = (one: Json, other: Json): boolean => canonicalJson(one) === canonicalJson(other);
+
+const isEmpty = (value: JsonObject): boolean => Object.keys(value).length === 0;
+
+const asObject = (value: Json | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+
+// GET /openapi.json: describes every route of the server.
+/** `routes`: all routes, including this one, so it is a function that is called for each request. */
+export const openapiRoute = (routes: () => readonly HttpRoute[], about: ApiInfo): HttpRoute =>
+  restRoute({
+    method: 'GET',
+    path: '/openapi.json',
+    id: 'describe',
+    tag: 'server',
+    summary: 'Get this OpenAPI document',
+    replies: { 200: jsonReply('An OpenAPI 3.1 document.', jsonObject()) },
+    answer: async () => ({ status: 200, body: openapiDocument(routes(), about) }),
+  });

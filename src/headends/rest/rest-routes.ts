@@ -10,3 +10,43 @@ export const restRoutes = (service: AgentService, world: RestWorld): readonly Ht
   ...liveAgentRoutes(service),
   ...agentRoutes(service, world),
 ];
+
+// Names that a served agent cannot have.
+//
+// The path of an agent is /v1/<name>, next to the fixed paths of all protocols. An agent with the name of such a path could not be
+// reached or, worse, would receive requests that clients meant for something else. The list also holds paths that clients of these
+// protocols request although nothing is served there today: an agent with such a name would receive those requests, and would block
+// the path for later use.
+
+/** Paths below /v1 that have routes. */
+const routed = ['models', 'messages', 'responses', 'chat', 'completions', 'runs'] as const;
+
+/** Paths below /v1 that clients may request. */
+const expected = [
+  'agents',
+  'assistants',
+  'audio',
+  'batches',
+  'complete',
+  'containers',
+  'conversations',
+  'embeddings',
+  'evals',
+  'files',
+  'fine_tuning',
+  'health',
+  'images',
+  'mcp',
+  'moderations',
+  'openapi.json',
+  'organization',
+  'organizations',
+  'realtime',
+  'skills',
+  'threads',
+  'uploads',
+  'vector_stores',
+  'videos',
+] as const;
+
+export const reservedNames: readonly string[] = [...routed, ...expected];

@@ -13,8 +13,7 @@ import type {
   RunSession,
   AgentService,
 } from '#contracts';
-import { acceptedReply, startDetached } from './ask-agent.ts';
-import { eventStream } from './event-stream.ts';
+import { acceptedReply, startDetached, eventStream } from './ask-agent.ts';
 import { eventsReply, jsonReply, restRoute } from './described-route.ts';
 import { begunShape, errorShape, reportShape, runShape } from './reply-shapes.ts';
 import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';

@@ -81,3 +81,9 @@ export const clientFailure = (failure: Failure): ClientFailure => {
   const more = omitUndefined({ retryAfterMs, limit: limitBehind(failure) });
   return { status: httpStatus(code), code, class: kind, message, suggestion, retryable, ...more };
 };
+
+/** Added to a refusal that the operator could lift, and to no other. */
+export const operatorHints = {
+  system: 'The operator can allow it with --allow-system.',
+  tools: 'The operator can allow them with --allow-tools.',
+} as const;

@@ -1,4 +1,5 @@
 // What the protocols have in common about a client's own tools and the results of their calls.
+import { CloisterError } from '#base';
 import type { AgentRequest, Caller, CallResult, ClientTool, DialogMessage, ServedRun, AgentService } from '#contracts';
 import { BodyFields } from './body-fields.ts';
 
@@ -66,4 +67,20 @@ export const startOrContinue = async (
   );
   if (newRequest === null || isAwaited) return service.continueRun(caller, { results, messages: userTexts }, signal);
   return service.startRun(caller, await newRequest(), signal);
+};
+
+// A dialog as clients of chat protocols send it: every request repeats all earlier messages.
+/** The user's last message is the input; the messages before it are the history. `field`: the name of the dialog's field, for errors. */
+export const splitDialog = (
+  dialog: readonly DialogMessage[],
+  field: string,
+): { readonly input: string; readonly history: readonly DialogMessage[] } => {
+  const last = dialog.at(-1);
+  if (last === undefined) throw new CloisterError('request_invalid', `${field}: needs at least one message.`);
+  if (last.by !== 'person')
+    throw new CloisterError(
+      'request_unsupported',
+      `${field}: the last message must come from the user; prefilling an answer is not supported.`,
+    );
+  return { input: last.text, history: dialog.slice(0, -1).filter(({ text }) => text.trim() !== '') };
 };

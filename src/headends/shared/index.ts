@@ -1,8 +1,14 @@
-export { answerName, answerFromOutcome, awaitAnswerEnd, collectPieces } from './answer.ts';
+export {
+  answerName,
+  answerFromOutcome,
+  awaitAnswerEnd,
+  collectPieces,
+  answerAsCall,
+  callArguments,
+  refuseTwoFormats,
+  requestArguments,
+} from './answer.ts';
 export type { AnswerEnd } from './answer.ts';
-export { clientError, clientFailure, httpStatus } from './client-failure.ts';
-export { startOrContinue, separateResults, parseTool } from './client-tools.ts';
-export { answerAsCall, callArguments, refuseTwoFormats, requestArguments } from './forced-tool.ts';
-export { splitDialog } from './dialog.ts';
+export { clientError, clientFailure, httpStatus, operatorHints } from './client-failure.ts';
+export { startOrContinue, separateResults, parseTool, splitDialog } from './client-tools.ts';
 export { BodyFields } from './body-fields.ts';
-export { operatorHints } from './operator-hints.ts';

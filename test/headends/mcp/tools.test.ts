@@ -4,9 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import type { CellId, Json, JsonObject } from '#base';
 import type { Agent } from '#contracts';
-import { agentAsTool } from '../../../src/headends/mcp/agent-tool.ts';
-import { toToolResult } from '../../../src/headends/mcp/call-result.ts';
-import { readArguments } from '../../../src/headends/mcp/read-arguments.ts';
+import { agentAsTool, readArguments, toToolResult } from '../../../src/headends/mcp/agent-tool.ts';
 import { agents, makeOutcome, placeSchema } from './driver.ts';
 
 type Options = Partial<Parameters<typeof defineAgent>[0]>;

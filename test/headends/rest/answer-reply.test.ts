@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { RunSession } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { awaitAnswer } from '../../../src/headends/rest/answer-reply.ts';
+import { awaitAnswer } from '../../../src/headends/rest/ask-agent.ts';
 import { Gate } from '../../app/serve/gated-agent.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
