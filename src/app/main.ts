@@ -1,10 +1,11 @@
 // The `cloister` command: passes the real terminal, signals and clock to the command-line headend.
+import { fstatSync, writeSync } from 'node:fs';
+import { access, constants, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { runCli, terminalLines } from '#headends/cli';
-import type { CliRuntime, CliStream, CliWorld } from '#headends/cli';
+import type { CliRuntime, CliStream, CliWorld, CliFiles, CliTasks } from '#headends/cli';
 import type { CommandAgents } from './command-agents.ts';
-import { fileWorld, taskWorld } from './file-world.ts';
-import { outputStream } from './output-stream.ts';
 import { buildName, packageFolder, packageVersion } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
@@ -104,3 +105,109 @@ const wantsColour = (): boolean => {
   if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
   return FORCE_COLOR !== '0';
 };
+
+// File access for the command line: reads tasks, writes plans and graphs.
+const fileWorld: CliFiles = {
+  readText: (path) => readFile(path, 'utf8'),
+  writeText: (path, text) => writeFile(path, text),
+  whyNotWritable: async (path) => {
+    const own = await whyNotWritable(path);
+    return own === 'missing'
+      ? folderProblem(await whyNotWritable(dirname(path)))
+      : own === 'folder'
+        ? 'it is a folder'
+        : own;
+  },
+};
+
+const taskWorld: CliTasks = {
+  read: async (path, assignees) => {
+    const { loadTasks } = await import('./agents/load-tasks.ts');
+    return loadTasks(path, assignees, systemLaunchEnvironment());
+  },
+  ofTeam: async (path) => {
+    const { teamTasks } = await import('./agents/load-tasks.ts');
+    return teamTasks(path, systemLaunchEnvironment());
+  },
+  draw: async (form, tasks) => {
+    const { drawMermaid, drawSvg } = await import('#core/tasks');
+    return form === 'svg' ? drawSvg(tasks) : drawMermaid(tasks);
+  },
+};
+
+/** Null: the file can be written. */
+const whyNotWritable = async (path: string): Promise<string | null> => {
+  try {
+    const isFolder = (await stat(path)).isDirectory();
+    await access(path, constants.W_OK);
+    return isFolder ? 'folder' : null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'missing' : 'it is not writable';
+  }
+};
+
+const folderProblem = (why: string | null): string | null => {
+  if (why === 'folder') return null;
+  return why === 'missing' ? 'its folder does not exist' : 'its folder is not writable';
+};
+
+// stdout or stderr as the command line writes to it, and whether everything was written.
+type OutputStream = CliStream & {
+  /** Resolves when everything that can be written is written. Returns the write error; null also when the reader closed the pipe. */
+  flush(): Promise<Error | null>;
+};
+
+/** A closed pipe or a full disk ends the output, not the run. */
+const outputStream = (target: NodeJS.WriteStream & { readonly fd: number }): OutputStream => {
+  const writes = isFile(target.fd) ? fileWriter(target.fd) : (text: string) => target.write(text);
+  let failure: Error | null = null;
+  let hasWritten = false;
+  target.on('error', (error) => (failure ??= error));
+  return {
+    write(text) {
+      hasWritten = true;
+      if (failure !== null) return false;
+      try {
+        return writes(text);
+      } catch (error) {
+        failure = error as Error;
+        return false;
+      }
+    },
+    isTTY: target.isTTY,
+    get columns() {
+      return target.columns;
+    },
+    get rows() {
+      return target.rows;
+    },
+    async flush() {
+      if (hasWritten) await waitUntilDrained(target);
+      return failure === null || isReaderGone(failure) ? null : failure;
+    },
+  };
+};
+
+const isFile = (descriptor: number): boolean => {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
+  }
+};
+
+/** Node's stream calls write once, and does not report the part that a full disk did not accept. */
+const fileWriter = (descriptor: number) => (text: string) => {
+  const bytes = Buffer.from(text);
+  for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
+  return true;
+};
+
+const waitUntilDrained = async (target: NodeJS.WriteStream): Promise<void> => {
+  if (!target.destroyed && target.writable)
+    await new Promise<void>((resolve) => void target.write('', () => resolve()));
+  // The stream reports errors on a later tick.
+  await new Promise(setImmediate);
+};
+
+const isReaderGone = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE' || error.code === 'ECONNRESET';

@@ -7,9 +7,8 @@
 //       it. Later messages are handed out after it was confirmed, so that they are seen in the order of the log.
 import { decodeMail } from '#contracts';
 import type { AgentMessage, CrossingContent, Frame, Mail } from '#contracts';
-import { readAnswer } from './follow-answer.ts';
-import type { AnswerFold } from './follow-answer.ts';
-import type { FrameFold } from './frame-reader.ts';
+import { readAnswer } from './frame-reader.ts';
+import type { AnswerFold, FrameFold } from './frame-reader.ts';
 
 export class OutsideMessages {
   /** Messages that nobody has confirmed, in the order of the log. */

@@ -4,12 +4,10 @@ import { checkOptions } from '#base/shapes';
 import type { Agent, Budget, History, ResidentOptions, RunOptions, DialogMessage } from '#contracts';
 import { assertAgent, checkRequest } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
-import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools } from './requested-format.ts';
-import { checkTopic } from './check-run-command.ts';
-import { checkSchemas } from './check-schemas.ts';
+import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools, checkSchemas } from './check-schemas.ts';
+import { checkTopic, redactContext, redactDialog, runOptions } from './check-run-command.ts';
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
 import { buildHistory, dialogEntries } from '#app/conversations';
-import { redactContext, redactDialog, runOptions } from './run-options.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export type ValidatedRequest = {

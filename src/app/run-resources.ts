@@ -1,6 +1,13 @@
-import type { Agent, Clock, PassedOverModel, RunResources, SessionResources } from '#contracts';
 import type { AgentResources } from '#app/agents';
-import { ResourcePool } from './resource-pool.ts';
+import type {
+  Agent,
+  Clock,
+  PassedOverModel,
+  RunResources,
+  SessionResources,
+  ListedTools,
+  ToolSource,
+} from '#contracts';
 
 const closingMsMax = 5_000;
 
@@ -41,5 +48,83 @@ export class LocalRunResources implements RunResources {
     const stop = clock.timer(closingMsMax, resolve);
     await Promise.race([Promise.all(this.#closing), late]);
     stop();
+  }
+}
+
+// Prepares resources before a session needs them: starts tool servers and lists their tools.
+//
+//   pool-one-session. Prepared resources go to one session and are closed with it; unused ones are closed with the run.
+//   pool-changes-nothing-seen. A session with prepared resources sees the same as a session that starts without them.
+class ResourcePool {
+  readonly #make: (agent: Agent) => SessionResources;
+  readonly #entries = new Map<string, PoolEntry>();
+  #closed = false;
+
+  constructor(make: (agent: Agent) => SessionResources) {
+    this.#make = make;
+  }
+
+  /** Keeps this many ready from now on. */
+  keepReady(agent: Agent, count: number): void {
+    const { ready } = this.#entries.get(agent.digest) ?? { ready: [] };
+    this.#entries.set(agent.digest, { agent, count, ready });
+    this.#fill(agent.digest);
+  }
+
+  /** Returns prepared resources if there are any, and prepares a replacement. */
+  take(agent: Agent): SessionResources {
+    const ready = this.#entries.get(agent.digest)?.ready.shift();
+    if (ready === undefined) return this.#make(agent);
+    this.#fill(agent.digest);
+    return ready.resources;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const left = [...this.#entries.values()].flatMap(({ ready }) => ready);
+    await Promise.all(left.flatMap(({ sources }) => sources.map((source) => source.discard())));
+  }
+
+  #fill(digest: string): void {
+    const entry = this.#entries.get(digest);
+    if (entry === undefined || this.#closed) return;
+    for (let missing = entry.count - entry.ready.length; missing > 0; missing--)
+      entry.ready.push(prepare(this.#make(entry.agent)));
+  }
+}
+
+type ReadyResources = { readonly resources: SessionResources; readonly sources: readonly ReadySource[] };
+type PoolEntry = { readonly agent: Agent; readonly count: number; readonly ready: ReadyResources[] };
+
+const prepare = ({ models, sources }: SessionResources): ReadyResources => {
+  const uses = sources.map(({ source, only }) => ({ source: new ReadySource(source), only }));
+  return { resources: { models, sources: uses }, sources: uses.map(({ source }) => source) };
+};
+
+/** A tool source whose tools are already being listed. */
+class ReadySource implements ToolSource {
+  readonly name: string;
+  readonly #source: ToolSource;
+  readonly #abort = new AbortController();
+  #listing: Promise<ListedTools> | null;
+
+  constructor(source: ToolSource) {
+    this.name = source.name;
+    this.#source = source;
+    this.#listing = source.list({ signal: this.#abort.signal });
+    this.#listing.catch(() => undefined);
+  }
+
+  /** Retries if the early listing failed. */
+  list(context: { readonly signal: AbortSignal }): Promise<ListedTools> {
+    const listing = this.#listing;
+    this.#listing = null;
+    return listing === null ? this.#source.list(context) : listing.catch(() => this.#source.list(context));
+  }
+
+  async discard(): Promise<void> {
+    this.#abort.abort();
+    const listed = await this.#listing?.catch(() => null);
+    await listed?.close?.();
   }
 }

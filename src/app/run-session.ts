@@ -1,6 +1,7 @@
 // The handle that a caller has on a run: commands, events to iterate, an outcome to await.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
+import { checkOptionType, checkOptions } from '#base/shapes';
 import type {
   AgentMessage,
   Answer,
@@ -26,21 +27,19 @@ import type {
   TaskSpec,
   TeamMessage,
   TeamSession,
+  Task,
 } from '#contracts';
 import { protocolEvents } from '#core/events';
 import type { Run } from '#core/orchestration';
 import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts';
-import { checkOptionType, checkOptions } from '#base/shapes';
 import { EarlyCommands, earlyCommands } from './early-commands.ts';
 import type { EarlyCommand } from './early-commands.ts';
-import { followAnswer } from './follow-answer.ts';
-import { abortableIterator } from './frame-reader.ts';
+import { followAnswer, abortableIterator } from './frame-reader.ts';
 import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
 import { caughtUp, RunFeed } from './run-feed.ts';
 import { isAutosaved, pastFrames, startsResident } from './run-start.ts';
 import type { RunStart } from './run-start.ts';
-import { readOnlyMemory, readOnlyTasks } from './team-view.ts';
 
 /** What runs share. */
 export type RunHost = {
@@ -335,3 +334,22 @@ const carryOut = (live: Run, command: EarlyCommand): void => {
     if (!(error instanceof CloisterError)) throw error;
   }
 };
+
+// What a session shows of its team: copies, because only the team itself may change its tasks and results. It shows nothing before
+// the team has started, or if the root is not a team.
+type Queue = TeamSession['queue'];
+type Memory = TeamSession['sharedMemory'];
+
+const readOnlyTasks = (queue: Queue | undefined): Queue => ({
+  get: (id) => copyTask(queue?.get(id)),
+  tasks: () => [...(queue?.tasks() ?? [])].map((task) => copyTask(task)!),
+  earliestUnstarted: (assignee) => copyTask(queue?.earliestUnstarted(assignee)),
+});
+
+/** Cheap, because a screen that is drawn often asks for all tasks. */
+const copyTask = (task: Task | undefined): Task | undefined =>
+  task === undefined ? undefined : { ...task, dependsOn: [...task.dependsOn] };
+
+const readOnlyMemory = (memory: Memory | undefined): Memory => ({
+  getSummary: (filter) => memory?.getSummary(filter) ?? '',
+});

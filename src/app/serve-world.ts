@@ -1,19 +1,20 @@
 // `cloister serve`: agents from files, tokens from a file, a real port.
-import { isAbsolute } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import { checkTokenFile } from '#adapters/config';
 import { checkWorkspaceWritable } from '#adapters/stores';
-import { buildName } from './package-folder.ts';
-import type { CliServer, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
+import { findAgent, Configs, formatProblem, displayPath } from '#app/agents';
+import type { LaunchEnvironment } from '#app/agents';
+import { isLoopback, tokenProblems } from '#app/serve';
 import { CloisterError } from '#base';
 import { problemText, problemsIn } from '#base/shapes';
 import { tokenNameShape } from '#contracts';
-import type { Cloister, TokenEntry } from '#contracts';
-import { findAgent, Configs } from '#app/agents';
-import type { LaunchEnvironment } from '#app/agents';
-import { openConfigured } from './open-cloister.ts';
+import type { Cloister, TokenEntry, Problem } from '#contracts';
+import type { CliServer, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { buildServer } from './build-server.ts';
-import { readTokens } from './read-tokens.ts';
-import { isLoopback } from '#app/serve';
 import { hashToken, makeToken } from './make-token.ts';
+import { openConfigured } from './open-cloister.ts';
+import { buildName } from './package-folder.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
@@ -116,3 +117,27 @@ const toServeLine = (line: ServerLine, cloister: Cloister): ServeLine => {
 
 const describeDefect = (defect: unknown): string =>
   defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect);
+
+// Reads tokens from a file.
+/** `served`: the names of the served agents. Throws `tokens_invalid` with every problem. */
+const readTokens = (given: string, launch: LaunchEnvironment, served: readonly string[]): readonly TokenEntry[] => {
+  const path = resolve(launch.cwd, given);
+  const file = displayPath(path, launch);
+  const { entries, problems, add } = checkTokenFile(file, readTokenFile(path, file));
+  if (problems.length === 0 && entries.length === 0) add(['tokens'], 'The token list is empty.');
+  for (const { index, field, message } of tokenProblems(entries, served)) add(['tokens', index, field], message);
+  if (problems.length > 0) throw tokensError(problems.toSorted((one, other) => (one.line ?? 0) - (other.line ?? 0)));
+  return entries.filter((entry) => entry !== undefined);
+};
+
+const readTokenFile = (path: string, file: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const message = `The file cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}.`;
+    throw tokensError([{ file, line: null, key: null, message, nearest: null }]);
+  }
+};
+
+const tokensError = (problems: readonly Problem[]): CloisterError =>
+  new CloisterError('tokens_invalid', `\n${problems.map(formatProblem).join('\n')}\n`);

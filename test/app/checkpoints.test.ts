@@ -9,7 +9,7 @@ import type { Hash, RunId } from '#base';
 import type { Checkpoint, Retention } from '#contracts';
 import { virtualClock } from '#testkit';
 import type { ScriptLine, RequestView } from '#testkit';
-import { expiredCheckpoints } from '../../src/app/conversations/retention.ts';
+import { expiredCheckpoints } from '../../src/app/conversations/conversation-settings.ts';
 import { gate, newestPrompt, newWorkspace, openTalk, ref, historyLines, takeTurn } from './conversations-driver.ts';
 
 const storeKinds = ['memory', 'sqlite'] as const;

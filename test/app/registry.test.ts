@@ -6,7 +6,7 @@ import { openCloister } from 'cloister';
 import type { Agent } from 'cloister';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import { Configs } from '../../src/app/agents/configs.ts';
-import { findAgent } from '../../src/app/agents/find-agent.ts';
+import { findAgent } from '../../src/app/agents/read-agent-files.ts';
 import type { LaunchEnvironment } from '../../src/app/agents/launch-environment.ts';
 import { initFolder } from '../../src/app/agents/init-folder.ts';
 import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';

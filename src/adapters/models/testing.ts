@@ -1,2 +1,2 @@
 // What only tests use of this room.
-export { thinkingShares } from './thinking-share.ts';
+export { thinkingShares } from './vendor.ts';

@@ -1,8 +1,8 @@
 // Agents from files: found, read, checked and built, with their models and tools. What only some commands need is loaded lazily
 // by its own file: `registry.ts`, `check-agents.ts`, `init-folder.ts`, `agent-help.ts` and `load-tasks.ts`.
-export type { AgentResources } from './agent-resources.ts';
+export type { AgentResources } from './resources-from-code.ts';
 export { Configs } from './configs.ts';
-export { findAgent } from './find-agent.ts';
+export { findAgent } from './read-agent-files.ts';
 export { isTeamFile, pathKind } from './find-files.ts';
 export { displayPath } from './launch-environment.ts';
 export type { LaunchEnvironment } from './launch-environment.ts';

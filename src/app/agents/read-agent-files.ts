@@ -1,11 +1,12 @@
 // Reads agent files and the files that they name, and collects all problems.
-import { nearestName } from '#base';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { nearestName } from '#base';
 import type { JsonObject } from '#base';
 import type { AgentFile, AgentReference, InvalidAgentFile, ParseYaml, Problem } from '#contracts';
 import { parseAgentFile } from '#core/registry';
 import type { ParsedFile } from '#core/registry';
+import type { Configs } from './configs.ts';
 import { listAgentFiles, isAgentFile, pathKind } from './find-files.ts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
@@ -160,7 +161,7 @@ export const locateAgent = (name: string, from: string, { names, folders, ports 
 };
 
 /** Searches these folders and everything below them. */
-export const findByName = (
+const findByName = (
   name: string,
   folders: readonly string[],
   known = new Map<string, ReadonlyMap<string, string>>(),
@@ -182,4 +183,13 @@ const indexFolder = (folder: string, known: Map<string, ReadonlyMap<string, stri
     known.set(folder, names);
   }
   return names;
+};
+
+// Finds an agent by name: in the working folder, in the folders of the config, or in the home folder.
+export const findAgent = async (name: string, configs: Configs): Promise<string | null> => {
+  if (name.includes('/')) return null;
+  const here = join(configs.launch.cwd, `${name}.ai`);
+  if (pathKind(here) === 'file') return here;
+  await configs.read([]);
+  return findByName(name, configs.forFile(null).folders);
 };

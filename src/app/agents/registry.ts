@@ -7,7 +7,7 @@ import { CloisterError } from '#base';
 import { assertAgent } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
 import type { BuiltAgents } from './build-agents.ts';
-import type { AgentResources } from './agent-resources.ts';
+import type { AgentResources } from './resources-from-code.ts';
 import type { Configs } from './configs.ts';
 import { ResourceResolver } from './resource-resolver.ts';
 import { findFiles } from './find-files.ts';

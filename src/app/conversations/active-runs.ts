@@ -4,7 +4,7 @@ import type { RunId } from '#base';
 import type { RunLog, RunSummary, Store } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import type { EntryReader } from './entry-reader.ts';
-import type { TurnNode } from './turn-chain.ts';
+import type { TurnNode } from './entries.ts';
 
 export type RunStates = ReadonlyMap<RunId, RunSummary>;
 

@@ -6,7 +6,7 @@ import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { checkName, describeConversation, mainName } from './conversation-names.ts';
 import { checkMayContinueTurn } from './build-history.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
-import type { TurnNode } from './turn-chain.ts';
+import type { TurnNode } from './entries.ts';
 
 type BranchRequest = {
   readonly checkpoint: Checkpoint;

@@ -5,8 +5,7 @@ import type { Agent, Entry, History, HistoryEntry, DialogMessage } from '#contra
 import { cutBytes } from '#core/rules';
 import type { ConversationState } from './workspace-state.ts';
 import { isPublic } from './entries.ts';
-import type { TurnEntry } from './entries.ts';
-import type { TurnNode } from './turn-chain.ts';
+import type { TurnEntry, TurnNode } from './entries.ts';
 
 /** An attachment, or the agent's own grant, lets it read other agents' entries. Throws `conversation_refused`. */
 export const checkMayReadConversation = (

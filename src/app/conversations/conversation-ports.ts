@@ -1,5 +1,5 @@
 // The dependencies of conversations and checkpoints, and optimistic updates of the workspace log.
-import { CloisterError } from '#base';
+import { CloisterError, unknownAgentError } from '#base';
 import type { RunId } from '#base';
 import type {
   Agent,
@@ -14,10 +14,10 @@ import type {
   Store,
 } from '#contracts';
 import type { ResumableRun } from '#core/orchestration';
+import type { EntryReader } from './entry-reader.ts';
+import type { ExportFolder } from './export-folder.ts';
 import { foldWorkspaceLog } from './workspace-state.ts';
 import type { WorkspaceState } from './workspace-state.ts';
-import type { ExportFolder } from './export-folder.ts';
-import type { EntryReader } from './entry-reader.ts';
 
 export type ConversationPorts = {
   readonly store: Store;
@@ -81,3 +81,25 @@ export const retryOnConflict = async <T>(store: Store, decide: (state: Workspace
       if (!isConflict || tries >= triesMax) throw error;
     }
 };
+
+// The known agents: loaded ones, those in the workspace log, and those that have run.
+/** Throws `agent_unknown`, with the closest known name. */
+export const checkAgentKnown = async (
+  agent: string,
+  state: WorkspaceState,
+  ports: ConversationPorts,
+): Promise<void> => {
+  const known = new Set([...ports.agentNames(), ...agentNamesIn(state)]);
+  if (known.has(agent) || ports.agent(agent) !== undefined) return;
+  for (const run of await ports.store.list()) if (run.agent !== '') known.add(run.agent);
+  if (!known.has(agent)) throw unknownAgentError(agent, [...known], 'No agent has run in this workspace yet.');
+};
+
+const agentNamesIn = ({ conversations, checkpoints }: WorkspaceState): readonly string[] => [
+  ...[...conversations.values()].flatMap(({ ref, attached, nodes }) => [
+    ref.agent,
+    ...attached,
+    ...[...nodes.values()].map(({ agent }) => agent),
+  ]),
+  ...[...checkpoints.values()].map(({ agent }) => agent),
+];

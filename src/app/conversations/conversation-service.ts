@@ -13,7 +13,7 @@ import type { ConversationSettings } from './conversation-settings.ts';
 import { LocalCheckpoints } from './local-checkpoints.ts';
 import { LocalConversations } from './local-conversations.ts';
 import { checkIdle, runStates } from './active-runs.ts';
-import { listTurns } from './turn-chain.ts';
+import { listTurns } from './entries.ts';
 import { conversationKey } from './workspace-state.ts';
 
 type ConversationServicePorts = {

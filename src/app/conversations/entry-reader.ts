@@ -4,10 +4,8 @@ import type { ErrorCode, RunId } from '#base';
 import type { ConversationRef, Entry, RunEnd, Store } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import { describeConversation } from './conversation-names.ts';
-import { groupByTurn, entriesOfRun, isPublic, orderEntries } from './entries.ts';
-import type { TurnEntry } from './entries.ts';
-import { listTurns } from './turn-chain.ts';
-import type { TurnNode } from './turn-chain.ts';
+import { groupByTurn, entriesOfRun, isPublic, orderEntries, listTurns } from './entries.ts';
+import type { TurnEntry, TurnNode } from './entries.ts';
 
 /** How many ended turns and cuts are cached; they no longer change. */
 const rememberedMax = 1_000;

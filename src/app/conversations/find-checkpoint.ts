@@ -1,7 +1,8 @@
 // Finds a checkpoint by its id or its exported file, and reads the frames of its cut.
 import { readFile } from 'node:fs/promises';
 import { CloisterError } from '#base';
-import type { Checkpoint, Frame, Store } from '#contracts';
+import type { RunId } from '#base';
+import type { Checkpoint, Frame, Store, RunLog } from '#contracts';
 import type { WorkspaceState } from './workspace-state.ts';
 
 const formatKnown = 1;
@@ -66,3 +67,32 @@ export const readCut = async (store: Store, { run, frames, hash }: Checkpoint): 
 };
 
 const invalid = (detail: string): CloisterError => new CloisterError('checkpoint_invalid', detail);
+
+// A new run id whose log is acquired when needed, and released if the run is not started.
+export class OwnedRun {
+  readonly run: RunId;
+  readonly #store: Store;
+  #log: RunLog | undefined;
+
+  constructor(store: Store, run: RunId) {
+    this.#store = store;
+    this.run = run;
+  }
+
+  async acquire(): Promise<void> {
+    this.#log ??= await this.#store.acquireRun(this.run);
+  }
+
+  /** The caller must close the log from here on. */
+  transfer(): RunLog {
+    const log = this.#log;
+    if (log === undefined) throw new Error('The run was not acquired.');
+    this.#log = undefined;
+    return log;
+  }
+
+  async release(): Promise<void> {
+    await this.#log?.close();
+    this.#log = undefined;
+  }
+}

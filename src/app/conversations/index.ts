@@ -2,7 +2,6 @@
 export { buildHistory, dialogEntries } from './build-history.ts';
 export { conversationRef } from './conversation-names.ts';
 export { ConversationService } from './conversation-service.ts';
-export { readConversationSettings } from './conversation-settings.ts';
+export { readConversationSettings, retentionDefault } from './conversation-settings.ts';
 export type { ConversationSettings } from './conversation-settings.ts';
 export { exportFolder } from './export-folder.ts';
-export { retentionDefault } from './retention.ts';

@@ -6,7 +6,7 @@ import { CloisterError } from '#base';
 import type { InheritedFiles, Store, TurnRef } from '#contracts';
 import { turnFiles } from '#core/audit';
 import type { ConversationState } from './workspace-state.ts';
-import { listTurns } from './turn-chain.ts';
+import { listTurns } from './entries.ts';
 
 /** The turns of a conversation that count. */
 type Line = Pick<ConversationState, 'newest' | 'branched'>;

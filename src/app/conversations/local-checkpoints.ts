@@ -22,21 +22,19 @@ import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { planBranch } from './branch.ts';
 import type { BranchPlan } from './branch.ts';
 import { describeConversation } from './conversation-names.ts';
+import { checkAgentKnown, readWorkspaceState, retryOnConflict } from './conversation-ports.ts';
 import { diffCheckpoints } from './diff-checkpoints.ts';
 import type { TurnEntry } from './entries.ts';
 import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
-import { updateConversationFile } from './update-conversation-file.ts';
+import { updateConversationFile } from './export-conversation.ts';
 import { newestTurns } from './inherit-files.ts';
-import { findCheckpoint, readCut } from './find-checkpoint.ts';
+import { findCheckpoint, readCut, OwnedRun } from './find-checkpoint.ts';
 import { checkMayContinueTurn } from './build-history.ts';
-import { readWorkspaceState, retryOnConflict } from './conversation-ports.ts';
 import type { ContinueRun, ConversationPorts } from './conversation-ports.ts';
-import { checkAgentKnown } from './known-agents.ts';
-import { OwnedRun } from './owned-run.ts';
-import { expiredCheckpoints } from './retention.ts';
+import { expiredCheckpoints } from './conversation-settings.ts';
 import { RunLocks, runStates } from './active-runs.ts';
 import { takeCheckpoint } from './take-checkpoint.ts';
-import { isSameChain, linkTurns, restoredChain, turnsAt } from './turn-chain.ts';
+import { isSameChain, linkTurns, restoredChain, turnsAt } from './entries.ts';
 
 const labelCharsMax = 200;
 

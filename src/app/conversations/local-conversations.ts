@@ -6,15 +6,12 @@ import type { WorkspaceRecord, Conversation, ConversationRef, Conversations } fr
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { describeConversation } from './conversation-names.ts';
+import { checkAgentKnown, readWorkspaceState, retryOnConflict } from './conversation-ports.ts';
 import { removeCheckpoints } from './export-checkpoint.ts';
-import { exportConversation } from './export-conversation.ts';
-import { updateConversationFile } from './update-conversation-file.ts';
-import { readWorkspaceState, retryOnConflict } from './conversation-ports.ts';
-import { checkAgentKnown } from './known-agents.ts';
+import { exportConversation, conversationSummary, updateConversationFile } from './export-conversation.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
 import { RunLocks, unfinishedRuns, runStates } from './active-runs.ts';
-import { conversationSummary } from './conversation-summary.ts';
-import { listTurns } from './turn-chain.ts';
+import { listTurns } from './entries.ts';
 
 const refShape = { ...openObject({ agent: string(), name: string() }), expected: 'a conversation as { agent, name }' };
 

@@ -7,8 +7,8 @@
 //       turn had progressed.
 import type { RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunEnd, TurnRef } from '#contracts';
-import { restoredChain, turnsAt, listTurns } from './turn-chain.ts';
-import type { TurnNode } from './turn-chain.ts';
+import { restoredChain, turnsAt, listTurns } from './entries.ts';
+import type { TurnNode } from './entries.ts';
 
 type BranchInfo = {
   readonly checkpoint: string;

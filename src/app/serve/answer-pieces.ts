@@ -2,8 +2,7 @@
 //
 //   answer-text-complete. The concatenated text ends with the whole answer, if there is one.
 //   answer-text-exact. It is exactly the answer when the agent wrote nothing else, or when `answerOnly` is set.
-import type { AnswerPiece, RunEvent, RunOutcome } from '#contracts';
-import { describeActivity } from './describe-activity.ts';
+import type { AnswerPiece, RunEvent, RunOutcome, RunSession } from '#contracts';
 
 export type PiecesOptions = {
   /** Omits intermediate text: the answer is JSON, which cannot have a preface. */
@@ -83,3 +82,51 @@ class Paragraphs {
     return this.#hasSent ? '\n\n' : '';
   }
 }
+
+// Describes the activity of a run for clients that only show text: who does what, never any content.
+const describeActivity = (event: RunEvent): string | null => {
+  switch (event.type) {
+    case 'child-start':
+      return `${event.agent} calls ${event.tool}`;
+    case 'child-end':
+      return `${event.tool} ${event.ok ? 'answered' : `did not answer (${event.status})`}`;
+    case 'tool-start':
+      return `${event.agent} uses ${event.tool}`;
+    case 'task':
+      return `task ${event.task} is ${event.status}`;
+    case 'wait-start':
+      return event.for === undefined ? `${event.agent} is waiting` : `${event.agent} waits for the agents it started`;
+    default:
+      return null;
+  }
+};
+
+// Subscribes to events now, and buffers them until they are read.
+/** For one reader. Ends when the signal aborts. */
+export const eagerEvents = (session: RunSession, signal?: AbortSignal): AsyncIterable<RunEvent> => {
+  const iterator = session[Symbol.asyncIterator]();
+  let first: Promise<IteratorResult<RunEvent>> | undefined = iterator.next();
+  first.catch(() => undefined);
+  if (signal !== undefined) returnOnAbort(signal, session, iterator);
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        const next = first ?? iterator.next();
+        first = undefined;
+        return next;
+      },
+      return: async (value) => {
+        first = undefined;
+        return (await iterator.return?.(value)) ?? { done: true, value };
+      },
+    }),
+  };
+};
+
+const returnOnAbort = (signal: AbortSignal, session: RunSession, iterator: AsyncIterator<RunEvent>): void => {
+  const leave = (): void => void iterator.return?.();
+  if (signal.aborted) return leave();
+  signal.addEventListener('abort', leave, { once: true });
+  const over = (): void => signal.removeEventListener('abort', leave);
+  session.outcome.then(over, over);
+};

@@ -20,10 +20,8 @@ import type {
   SpentTokens,
   ToolDefinition,
 } from '#contracts';
-import { answerPieces } from './answer-pieces.ts';
+import { answerPieces, eagerEvents } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
-import { eagerEvents } from './eager-events.ts';
-import { subtractTokens, addTokens, zeroTokens } from './token-arithmetic.ts';
 import { RequestStates } from './request-states.ts';
 
 export type WaitingCall = ClientCall & {
@@ -290,3 +288,20 @@ const sharedPieces = (make: () => AsyncGenerator<AnswerPiece>): AsyncIterable<An
   let made: AsyncGenerator<AnswerPiece> | undefined;
   return { [Symbol.asyncIterator]: () => (made ??= make()) };
 };
+
+// Adds and subtracts the tokens spent by the requests of a run.
+const zeroTokens: SpentTokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
+
+const addTokens = (one: SpentTokens, other: SpentTokens): SpentTokens => ({
+  inputTokens: one.inputTokens + other.inputTokens,
+  cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+  cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+  outputTokens: one.outputTokens + other.outputTokens,
+});
+
+const subtractTokens = (all: SpentTokens, reported: SpentTokens): SpentTokens => ({
+  inputTokens: Math.max(0, all.inputTokens - reported.inputTokens),
+  cacheReadTokens: Math.max(0, all.cacheReadTokens - reported.cacheReadTokens),
+  cacheWriteTokens: Math.max(0, all.cacheWriteTokens - reported.cacheWriteTokens),
+  outputTokens: Math.max(0, all.outputTokens - reported.outputTokens),
+});

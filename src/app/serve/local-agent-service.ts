@@ -28,18 +28,16 @@ import type {
 } from '#contracts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
-import { budgetWithin } from './budget-within.ts';
+import { budgetWithin, checkMayResume, startServedRun } from './start-run.ts';
 import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
 import { findCallerRun, listCallerRuns } from './caller-runs.ts';
-import type { ActiveRun, HeldByRun, ServeRunRequest } from './active-run.ts';
-import type { SlotQueue } from './slot-queue.ts';
-import { createRunSlot } from './run-slot.ts';
-import type { RunSlot } from './run-slot.ts';
+import type { ActiveRun, HeldByRun, ServeRunRequest } from './served-run.ts';
+import type { SlotQueue, RunSlot } from './slot-queue.ts';
+import { createRunSlot } from './slot-queue.ts';
 import { finishResident, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { serveRun } from './served-run.ts';
-import { checkMayResume, startServedRun } from './start-run.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
 type AgentServicePorts = {

@@ -5,7 +5,7 @@
 //   residents-bounded. The number of residents per caller is limited, because waiting ones use no slots.
 import { CloisterError } from '#base';
 import type { Caller, Clock, RunSession, CancelTimer } from '#contracts';
-import type { RunSlot } from './run-slot.ts';
+import type { RunSlot } from './slot-queue.ts';
 
 const [residentsMax, retryAfterMs, quietMs] = [64, 2_000, 250];
 

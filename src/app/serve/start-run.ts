@@ -1,7 +1,6 @@
 // Starts a request as a run, as a turn of one of the caller's conversations, or as a resident.
 import { CloisterError } from '#base';
 import type { AgentRequest, Budget, Caller, Cloister, RunSession, RunSummary, ToolDefinition } from '#contracts';
-import { callerConversationName } from './caller-conversation.ts';
 
 type StartOptions = {
   readonly caller: string;
@@ -41,4 +40,28 @@ export const startServedRun = (
 export const checkMayResume = ({ run, state }: RunSummary, session: RunSession | null): void => {
   if (state === 'ended') throw new CloisterError('run_ended', `${run}.`);
   if (session !== null || state === 'running') throw new CloisterError('run_owned', `Run ${run} is running.`);
+};
+
+// Names of a caller's conversations: prefixed with the caller's name, so that two callers can use the same name.
+const charsMax = 50;
+
+/** Throws `name_invalid`. A caller's name has no slash, so the result is unique. */
+const callerConversationName = ({ name: caller }: Caller, name: string): string => {
+  if (name.trim() === '' || name.length > charsMax || !name.isWellFormed() || /\p{Cc}|\p{Cf}/u.test(name))
+    throw new CloisterError('name_invalid', `conversation: expected 1 to ${charsMax} printable characters.`);
+  // probe: conversation-key
+  return `${caller}/${name}`;
+};
+
+// The budget of a request: what it asks for, but no more than its token allows.
+/** Takes the smaller value of each field. Throws `budget_invalid`. */
+export const budgetWithin = (requested: Budget = {}, most: Budget = {}): Budget => {
+  const budget: Record<string, number> = { ...most };
+  for (const [name, value] of Object.entries(requested) as [keyof Budget, number | undefined][]) {
+    if (value === undefined) continue;
+    // Checked before anything is reserved: a negative amount would add to the allowance.
+    if (!(value >= 0)) throw new CloisterError('budget_invalid', `budget.${name}: expected a number ≥ 0.`);
+    budget[name] = Math.min(value, most[name] ?? Infinity);
+  }
+  return budget;
 };

@@ -4,7 +4,7 @@
 //   token-check-takes-equal-time. A wrong token takes as long as a right one, however many entries there are: the entry is
 //       looked up by hash, which a client cannot control, and exactly one full comparison follows in any case.
 import { timingSafeEqual } from 'node:crypto';
-import { sha256 as hashToken } from '#base';
+import { sha256 as hashToken, CloisterError } from '#base';
 import type { Caller, TokenEntry } from '#contracts';
 
 /** The entry for a token that was generated for this server only. */
@@ -46,5 +46,35 @@ export class TokenRegistry {
 
   #unlessExpired(entry: TokenEntry | undefined): TokenEntry | undefined {
     return entry !== undefined && (entry.expiresAt ?? Infinity) > this.#now() ? entry : undefined;
+  }
+}
+
+// Limits requests per minute with a token bucket that refills evenly.
+const minuteMs = 60_000;
+
+export class RateLimiter {
+  readonly #now: () => number;
+  /** `left` counts sixty-thousandths of a request: whole numbers, so that rounding loses nothing. */
+  readonly #buckets = new Map<string, { left: number; at: number }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Throws `rate_exceeded`. */
+  consume(name: string, perMinute: number | undefined): void {
+    if (perMinute === undefined) return;
+    const now = this.#now();
+    // probe: rate-bucket
+    const bucket = this.#buckets.get(name) ?? { left: perMinute * minuteMs, at: now };
+    this.#buckets.set(name, bucket);
+    const passed = Math.max(0, now - bucket.at);
+    bucket.left = Math.min(perMinute * minuteMs, bucket.left + passed * perMinute);
+    bucket.at = now;
+    if (bucket.left < minuteMs) {
+      const retryAfterMs = Math.ceil((minuteMs - bucket.left) / perMinute);
+      throw new CloisterError('rate_exceeded', `The limit is ${perMinute} requests per minute.`, { retryAfterMs });
+    }
+    bucket.left -= minuteMs;
   }
 }

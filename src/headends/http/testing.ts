@@ -1,3 +1,3 @@
 // What only tests use of this room.
 export { pulledStream } from './pulled-stream.ts';
-export { encodeEvent } from './server-events.ts';
+export { encodeEvent } from './respond.ts';

@@ -14,7 +14,7 @@ import type { RpcRefusal, RpcId } from './rpc.ts';
 import type { Backpressure, McpLibrary, ServerFactory } from './server-factory.ts';
 
 /** The way to the client. */
-export type ClientChannel = {
+type ClientChannel = {
   /** Messages for the client. */
   readonly outbox: Outbox;
   close(): void;

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { checkServedAgents } from '../../../src/app/serve/check-server-setup.ts';
-import { checkHost, hostsFor, isLoopback, listenUrl } from '../../../src/app/serve/host-names.ts';
+import {
+  checkServedAgents,
+  checkHost,
+  hostsFor,
+  isLoopback,
+  listenUrl,
+} from '../../../src/app/serve/check-server-setup.ts';
 
 const agents = ['lead', 'models'].map((name) =>
   defineAgent({ name, description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Yes.' }])] }),

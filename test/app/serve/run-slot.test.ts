@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRunSlot } from '../../../src/app/serve/run-slot.ts';
-import { SlotQueue } from '../../../src/app/serve/slot-queue.ts';
+import { createRunSlot, SlotQueue } from '../../../src/app/serve/slot-queue.ts';
 import type { ReleaseSlot } from '../../../src/app/serve/slot-queue.ts';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -4,10 +4,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { defineAgent, hashToken, makeToken } from 'cloister';
 import type { Agent, TokenEntry } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
-import { budgetWithin } from '../../../src/app/serve/budget-within.ts';
+import { budgetWithin } from '../../../src/app/serve/start-run.ts';
 import { checkTokenEntries } from '../../../src/app/serve/check-server-setup.ts';
-import { RateLimiter } from '../../../src/app/serve/rate-limit.ts';
-import { temporaryTokenEntry, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
+import { RateLimiter, temporaryTokenEntry, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { getRequest, postRequest } from './local-requests.ts';
 
