@@ -2,7 +2,7 @@
 import { linkSync, mkdirSync, symlinkSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { includeFiles } from '../../src/app/agents/build-agents.ts';
+import { includeFiles } from '#testing/app/agents';
 import { ai, createFolders, load, open, problemLines } from './driver.ts';
 
 const secret = 'swordfish-4711';

@@ -5,7 +5,7 @@ import { openSqliteStore } from '#adapters/stores';
 import { foldWorkspaceLog } from '../../src/app/conversations/workspace-state.ts';
 import { EntryReader } from '../../src/app/conversations/entry-reader.ts';
 import { buildHistory } from '../../src/app/conversations/build-history.ts';
-import { newestEntries } from '../../src/app/conversations/begin-turn.ts';
+import { newestEntries } from '#testing/app/conversations';
 import { newWorkspace, openTalk, ref, takeTurn } from './conversations-driver.ts';
 
 /** The conversation `main` of a workspace, and how many of its logs are read. */

@@ -9,7 +9,7 @@ import { foldWorkspaceLog, conversationKey } from '../../src/app/conversations/w
 import { orderEntries } from '../../src/app/conversations/entries.ts';
 import { checkMayReadConversation, checkMayResumeRun } from '../../src/app/conversations/build-history.ts';
 import { RunLocks } from '../../src/app/conversations/active-runs.ts';
-import { conversationExtent } from '../../src/app/conversations/take-checkpoint.ts';
+import { conversationExtent } from '#testing/app/conversations';
 import type { ConversationPorts } from '../../src/app/conversations/conversation-ports.ts';
 
 const entry = (run: string, no: number, at: number, agent: string): Entry => ({

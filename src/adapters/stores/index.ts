@@ -14,4 +14,4 @@ export const migrateWorkspace = async (folder: string, options: MigrationOptions
   (await import('./migrate.ts')).migrateDatabase(folder, options);
 
 export const checkWorkspaceWritable = async (folder: string, build: string): Promise<void> =>
-  (await import('./check-writable.ts')).probeWorkspaceWritable(folder, build);
+  (await import('./database.ts')).probeWorkspaceWritable(folder, build);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { errorCatalogue, isName, unknownKind, isObject } from '#base';
 import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
 import { decodeEnvelope, decodeMail } from '#contracts';
-import type { Frame, FrameRecord, RecordOf, StoredOutput, CrossingContent, ReceiveResult } from '#contracts';
+import type { Frame, RecordOf, StoredOutput, CrossingContent, ReceiveResult } from '#contracts';
 import { firstChars, findGoal } from './run-facts.ts';
 
 export type StepFile = {

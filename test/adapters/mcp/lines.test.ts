@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { splitLines } from '../../../src/adapters/mcp/split-lines.ts';
 import type { TruncatedLine } from '../../../src/adapters/mcp/split-lines.ts';
-import { responseIdOf } from '../../../src/adapters/mcp/transport.ts';
+import { responseIdOf } from '#testing/adapters/mcp';
 
 const bytesMax = 600;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
-import { eventsAfter } from '../../../src/app/serve/caller-runs.ts';
+import { eventsAfter } from '#testing/app/serve';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { gatedAgent } from './gated-agent.ts';
 import { collectAll } from './collect-all.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createRunSlot, SlotQueue } from '../../../src/app/serve/slot-queue.ts';
-import type { ReleaseSlot } from '../../../src/app/serve/slot-queue.ts';
+import type { ReleaseSlot } from '#testing/app/serve';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -3,7 +3,7 @@ import { array, assert as check, asyncProperty, constantFrom, oneof } from 'fast
 import { virtualClock } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
-import { SocketWriter } from '../../../src/headends/http/sockets.ts';
+import { SocketWriter } from '#testing/headends/http';
 
 const kib = 1024;
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunEvent } from '#contracts';
-import { sendProgress } from '../../../src/headends/mcp/agent-server.ts';
-import type { ProgressNote } from '../../../src/headends/mcp/agent-server.ts';
+import { sendProgress } from '#testing/headends/mcp';
+import type { ProgressNote } from '#testing/headends/mcp';
 
 const use = (at: number): RunEvent =>
   ({ type: 'tool-start', agent: 'lead', tool: 'search', args: 'sk-secret', at }) as unknown as RunEvent;

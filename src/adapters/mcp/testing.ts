@@ -1,0 +1,2 @@
+// What only tests use of this room.
+export { responseIdOf } from './transport.ts';

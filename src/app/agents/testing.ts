@@ -1,0 +1,2 @@
+// What only tests use of this room.
+export { includeFiles } from './build-agents.ts';

@@ -1,0 +1,3 @@
+// What only tests use of this room.
+export { newestEntries } from './begin-turn.ts';
+export { conversationExtent } from './take-checkpoint.ts';
