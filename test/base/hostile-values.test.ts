@@ -36,6 +36,7 @@ test('inherited keys are not read', () => {
   expect(problems).toEqual(['name: expected a string; got nothing.']);
 });
 
+// invariant: shape-reads-once
 test('a getter is read once, so that what was checked is what is kept', () => {
   const changing = (first: unknown, later: unknown) => {
     let times = 0;
