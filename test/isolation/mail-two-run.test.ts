@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { testRuns, testSeed } from '../test-seed.ts';
 import { compareAskers } from './askers-two-run.ts';
-import { comparePairs } from './mail-two-run.ts';
+import { compareCalled, comparePairs } from './mail-two-run.ts';
 import { compareSmallWindows } from './small-windows.ts';
 import { compareSpawned } from './spawned-two-run.ts';
 
@@ -12,6 +12,12 @@ test('what one agent receives never depends on another’s private content', asy
   expect(differences).toEqual([]);
   expect(pairs).toBe(3 * pairsPerTeam);
   expect(observations).toBeGreaterThan(20 * pairsPerTeam);
+});
+
+test('what an agent receives never depends on private content of one that is called as a tool and has mail', async () => {
+  const { differences, notes } = await compareCalled(20, testSeed().seed);
+  expect(differences).toEqual([]);
+  expect(notes.join(' ')).toMatch(/[1-9]\d of called, [1-9]\d of other/u);
 });
 
 test('what an agent is shown, and how it ends, never depends on who else asks the agent that it asks', async () => {

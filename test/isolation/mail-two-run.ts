@@ -62,6 +62,19 @@ const subject = member('root', below);
 export const comparePairs = (pairs: number, seed: number): Promise<IsolationReport> =>
   checkIsolation({ agent: subject, environment }, { pairs: 2 * pairs, seed });
 
+/** Agents that are called as tools and have mail too: a team of its own, so that the other one does as much as before. */
+export const compareCalled = (pairs: number, seed: number): Promise<IsolationReport> =>
+  checkIsolation({ agent: caller, environment }, { pairs: 2 * pairs, seed });
+
+const called = ['called', 'other'].map((name) =>
+  define(name, { messages: ['parent', 'children', 'siblings'], spawns: { agents: [aide], ...plenty } }),
+);
+const caller = define('caller', {
+  agents: called,
+  messages: ['parent', 'children'],
+  spawns: { agents: [quiet, aide], ...plenty },
+});
+
 /** Each agent has variables of its own, some of them with values that others can guess. */
 const environment: Environment = {
   variablesOf: ({ name }) => [`${name} KEY`, `${name} PASSWORD`, `${name} TOKEN`],
