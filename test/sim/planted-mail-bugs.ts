@@ -16,7 +16,7 @@ export const mailBugs: readonly Bug[] = [
   bug(
     'mail leaves the mailbox when a receive begins, not when it settles',
     'post-load-receive',
-    "if ($(test)) { $(consequent) directory.get(cell)?.mailbox.take({ channel: 'any', max: 100 }); }",
+    "if ($(test)) { $(consequent) this.#directory.get(cell)?.mailbox.take({ channel: 'any', max: 100 }); }",
   ),
   // invariant: mail-addressed-to-a-cell
   {

@@ -1,11 +1,14 @@
 // Explains why a cell's model saw what it saw: each segment of each prompt, rebuilt, with the trail to its origin.
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
-import type { Explanation, ExplainedSegment, Frame } from '#contracts';
+import { decodeDependency } from '#contracts';
+import type { Explanation, ExplainedSegment, Frame, CrossingEnd, LedgerEntry, Source, TrailStep } from '#contracts';
 import { partText } from './part-text.ts';
 import { applyAttempt, cellSources, startPrompt } from './rebuild-prompt.ts';
+import type { PromptState } from './rebuild-prompt.ts';
 import { readFrame, startRecords } from './records.ts';
-import { buildTrail } from './trail.ts';
+import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
+import { isMadeBy } from '#core/rules';
 
 type ShownAttempt = Explanation['attempts'][number];
 
@@ -55,4 +58,110 @@ const findOffsets = (find: string, text: string): readonly number[] => {
   const offsets: number[] = [];
   for (let at = text.indexOf(find); at >= 0; at = text.indexOf(find, at + find.length)) offsets.push(at);
   return offsets;
+};
+
+// Follows a segment back to where its text came from, through crossings into other cells.
+
+/** Follows each source of a segment; a step that several sources share is listed once. */
+const buildTrail = (
+  id: number,
+  { prompt, cell, records }: { readonly prompt: PromptState; readonly cell: CellRecords; readonly records: RunRecords },
+): readonly TrailStep[] => {
+  const steps = new Map<string, TrailStep>();
+  const visited = new Set<number>();
+  const visit = (segment: number): void => {
+    if (visited.has(segment)) return;
+    visited.add(segment);
+    const origin = prompt.segments.get(segment)?.record.origin;
+    for (const source of origin?.of ?? []) {
+      const found =
+        isMadeBy(origin!.rule, 'shared-system') && source.from === 'crossing'
+          ? callerPromptSteps(source.seq, cell, records)
+          : trailSteps(source, { prompt, cell, records });
+      for (const step of found) steps.set(JSON.stringify(step), step);
+      if (source.from === 'segment') visit(source.id);
+    }
+  };
+  visit(id);
+  return [...steps.values()];
+};
+
+type TrailContext = { readonly prompt: PromptState; readonly cell: CellRecords; readonly records: RunRecords };
+
+const trailSteps = (source: Source, { prompt, cell, records }: TrailContext): readonly TrailStep[] => {
+  switch (source.from) {
+    case 'definition':
+      return [definitionStep(source.path, cell, records)];
+    case 'reply':
+    case 'operation':
+      return operationStep(cell, cell.operations.get(source.no));
+    case 'crossing':
+      return crossingSteps(source.seq, cell, records);
+    case 'segment': {
+      const rule = prompt.segments.get(source.id)?.record.origin.rule;
+      return rule === undefined ? [] : [{ type: 'segment', id: source.id, rule }];
+    }
+  }
+};
+
+/** A tool that came with the request is in the run's definition, but not in any agent file. */
+const definitionStep = (
+  path: string,
+  { birth: { cell, agent, digest } }: CellRecords,
+  records: RunRecords,
+): TrailStep => {
+  const { tools = [], given = [] } = records.definitions.get(digest) ?? {};
+  const [part, place] = path.split('/');
+  const isGiven = part === 'tools' && given.includes(tools[Number(place)]?.name ?? '');
+  return { type: 'definition', cell, agent, path, ...(isGiven ? { given: true } : {}) };
+};
+
+const operationStep = ({ birth }: CellRecords, operation: OperationRecord | undefined): readonly TrailStep[] =>
+  operation === undefined
+    ? []
+    : [{ type: 'operation', cell: birth.cell, agent: birth.agent, op: operation.begin.op, name: operation.begin.name }];
+
+/** A shared prompt comes from the caller's definition, not from anything its model said. */
+const callerPromptSteps = (seq: number, cell: CellRecords, records: RunRecords): readonly TrailStep[] => {
+  const received = cell.received.get(seq);
+  if (received === undefined) return [];
+  const { other } = received.entry;
+  const caller = other === 'outside' ? undefined : records.cells.get(other);
+  return [
+    crossingStep(received.entry, cell),
+    ...(caller === undefined ? [] : [definitionStep('prompt', caller, records)]),
+  ];
+};
+
+const crossingStep = (
+  { kind, other, grant, sha256, bytes, labels }: LedgerEntry,
+  { birth }: CellRecords,
+): TrailStep => ({ type: 'crossing', kind, from: other, to: birth.cell, grant: grant ?? '', sha256, bytes, labels });
+
+const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): readonly TrailStep[] => {
+  const received = cell.received.get(seq);
+  if (received === undefined) return [];
+  const { kind, other } = received.entry;
+  const step = crossingStep(received.entry, cell);
+  if (kind === 'dependency') return [step, ...taskSteps(received.content ?? '', other, records)];
+  return [step, ...senderStep(other, cell, records)];
+};
+
+/** A task's result comes from the cell that completed it. */
+const taskSteps = (content: string, team: CrossingEnd, { cells }: RunRecords): readonly TrailStep[] => {
+  const { task, title, assignee } = decodeDependency(content);
+  const worker =
+    team === 'outside' ? undefined : cells.get(team)?.children.findLast((child) => hasCompleted(child, task));
+  const step: TrailStep = { type: 'task', task, title, assignee, cell: worker?.birth.cell ?? null };
+  return [step, ...(worker === undefined ? [] : operationStep(worker, worker.lastReply))];
+};
+
+const hasCompleted = ({ birth, end }: CellRecords, task: string): boolean =>
+  birth.task?.part === 'task' && birth.task.task === task && end?.outcome.status === 'completed';
+
+/** The text of a goal comes from the parent's reply before the cell was created; that of a result, from the child's last reply. */
+const senderStep = (from: CrossingEnd, to: CellRecords, { cells }: RunRecords): readonly TrailStep[] => {
+  const sender = from === 'outside' ? undefined : cells.get(from);
+  if (sender === undefined) return [];
+  return operationStep(sender, from === to.birth.parent ? to.parentReply : sender.lastReply);
 };

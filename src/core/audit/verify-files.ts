@@ -1,10 +1,12 @@
 // Checks what a turn of a conversation took over: it is what its agent's turn before left, and the store has all of it unchanged.
 import { isSameJson, sha256 } from '#base';
-import type { RunId } from '#base';
-import type { Frame, InheritedFiles } from '#contracts';
+import type { RunId, CellId } from '#base';
+import type { Frame, InheritedFiles, ToolResultValue } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import { inheritedBy, turnFiles } from './turn-files.ts';
+import { preview } from '#core/rules';
+import type { RunRecords } from './records.ts';
 
 export type FileSources = {
   readonly readBlob: (ref: string) => Promise<Uint8Array>;
@@ -61,3 +63,43 @@ const isLeftBy = (before: readonly Frame[], { files, outputs, frames }: Inherite
 };
 
 const agentOf = (open: Frame | undefined): string => (open?.record.type === 'open' ? open.record.birth.agent : '');
+
+// Checks that stored outputs are unchanged, and that the model was shown their beginning.
+
+type ReadBlob = (ref: string) => Promise<Uint8Array>;
+
+export const verifyOutputs = async ({ cells }: RunRecords, blob: ReadBlob, problems: AuditProblems): Promise<void> => {
+  for (const { birth, operations } of cells.values())
+    for (const { begin, settle } of operations.values())
+      if (settle?.ok === true && begin.name.startsWith('tool:'))
+        await verifyOutput(settle.value as ToolResultValue, {
+          where: outputLocation(birth.cell, begin.op),
+          blob,
+          problems,
+        });
+};
+
+const outputLocation = (cell: CellId, op: number): string => `cell ${cell}, operation ${op}`;
+
+const verifyOutput = async (
+  value: ToolResultValue | null,
+  { where, blob, problems }: { readonly where: string; readonly blob: ReadBlob; readonly problems: AuditProblems },
+): Promise<void> => {
+  if (value?.output === undefined) return;
+  const { name, ref, bytes, chars, shown } = value.output;
+  const stored = await readBlob(blob, ref);
+  if (stored === undefined) return problems.add('output-missing', where, `the output ${name} is not in the store`);
+  const text = Buffer.from(stored).toString();
+  if (sha256(stored) !== ref || stored.byteLength !== bytes || text.length !== chars)
+    problems.add('output-changed', where, `the output ${name} was changed`);
+  if (value.text !== preview(text, name, shown))
+    problems.add('output-preview', where, `the preview of output ${name} is not its beginning`);
+};
+
+const readBlob = async (blob: ReadBlob, ref: string): Promise<Uint8Array | undefined> => {
+  try {
+    return await blob(ref);
+  } catch {
+    return undefined;
+  }
+};

@@ -9,10 +9,9 @@ import type { CellId, Failure } from '#base';
 import type { Agent, Amounts, Budget, ChildRequest, SpawnedChild, SpawnIdentity } from '#contracts';
 import type { CrossingMoment } from '#core/crossings';
 import type { Account } from '#core/events';
-import { answerReserve } from './answer-reserve.ts';
 import type { LocalRun } from './local-run.ts';
 import { partyOf } from './party.ts';
-import type { StartedChild } from './started-child.ts';
+import type { StartedChild } from './live-cell.ts';
 
 /** The cell that asks for a child. */
 type Caller = {
@@ -125,4 +124,24 @@ export const earliestDeadline = (budget: Budget, parent: number, now: number): n
   const own = budget.ms === undefined ? Infinity : Math.max(1, now + budget.ms);
   const least = Math.min(own, parent === 0 ? Infinity : parent);
   return least === Infinity ? 0 : least;
+};
+
+// The part of a team's budget that its tasks cannot spend, so that the coordinator can still answer when they have used up the rest.
+
+/** The longest reply is at most a quarter of a cap; the results that it is about come on top. */
+const share = 3 / 8;
+
+/** What an answer needs at most with the default cap on replies, and at prices that are common. */
+const [reserveTokensMax, reserveNanoUsdMax] = [25_000, 0.3e9];
+
+/** Computed from the caps alone: their share, but no more than an answer needs. In dollars at least an eighth: prices differ. */
+export const answerReserve = ({ team }: Agent, answers: boolean, { tokens, nanoUsd }: Amounts): Amounts | undefined => {
+  if ((team?.coordinator ?? null) === null || !answers || (tokens === undefined && nanoUsd === undefined))
+    return undefined;
+  return {
+    ...(tokens === undefined ? {} : { tokens: Math.min(reserveTokensMax, Math.floor(tokens * share)) }),
+    ...(nanoUsd === undefined
+      ? {}
+      : { nanoUsd: Math.floor(Math.max(nanoUsd / 8, Math.min(reserveNanoUsdMax, nanoUsd * share))) }),
+  };
 };

@@ -1,8 +1,6 @@
-export { answerReserve } from './answer-reserve.ts';
-export { agentIdentity, earliestDeadline, lowerCaps, spawnIdentity } from './create-child.ts';
-export type { StartedChild } from './started-child.ts';
-export { resultEnvelope } from './envelope.ts';
-export type { LiveCell, OutsideSpawnPorts, RunChild } from './live-cell.ts';
+export { answerReserve, agentIdentity, earliestDeadline, lowerCaps, spawnIdentity } from './create-child.ts';
+export type { StartedChild, LiveCell, OutsideSpawnPorts, RunChild } from './live-cell.ts';
+export { resultEnvelope } from './end-child.ts';
 export { LocalContext } from './local-context.ts';
 export { partyOf } from './party.ts';
 export { LocalRun } from './local-run.ts';

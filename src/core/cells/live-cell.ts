@@ -14,10 +14,13 @@ import type {
   SessionWorld,
   WindowView,
   StartedAgent,
+  Amounts,
+  ChildOperation,
+  ChildRequest,
+  TeamPart,
 } from '#contracts';
 import type { Door } from '#core/crossings';
 import type { Account } from '#core/events';
-import type { StartedChild } from './started-child.ts';
 import type { Amendments } from './amendments.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 import type { MailDelivery } from './mail-delivery.ts';
@@ -93,3 +96,19 @@ export type CellSeed = Pick<
 
 /** Runs the session of a newly created child to its outcome. Never rejects. */
 export type RunChild = (operation: StartedChild, cell: LiveCell, ports: RunPorts) => Promise<Outcome>;
+
+/** A child that is about to begin, with everything that its run knows about it. */
+export type StartedChild = ChildOperation & {
+  readonly goal: Crossed<'goal'> | null;
+  readonly caps: Amounts;
+  readonly deadline: number;
+  /** Names of the agents above it, root first, its own last. Used to refuse cycles, never shown. */
+  readonly ancestry: readonly string[];
+  /** Whether it was given a part of its caller's window. */
+  readonly shares?: boolean;
+  readonly groupTokens?: number | undefined;
+  /** For a team: the budget reserved for its final answer. */
+  readonly floor?: Amounts | undefined;
+  readonly task?: TeamPart | undefined;
+  readonly check?: ChildRequest['check'];
+};

@@ -1,8 +1,25 @@
 // What a session gets of its cell: the contract, and nothing behind it. The run's side is private, so no code of a session reaches it.
 import type { CellId, Failure } from '#base';
-import type { Agent, Amounts, Attempt, CellPort, ChildOperation, ChildRequest, LiveEvent } from '#contracts';
-import type { OwnOperation, PendingOperation, ReceivedContent, WindowView, SpawnedChild, Spent } from '#contracts';
-import type { SpawnIdentity, TeamPart } from '#contracts';
+import type {
+  Agent,
+  Amounts,
+  Attempt,
+  CellPort,
+  ChildOperation,
+  ChildRequest,
+  LiveEvent,
+  OwnOperation,
+  PendingOperation,
+  ReceivedContent,
+  WindowView,
+  SpawnedChild,
+  Spent,
+  SpawnIdentity,
+  TeamPart,
+  RunPorts,
+  SessionWorld,
+  WindowLimit,
+} from '#contracts';
 import type { LiveCell } from './live-cell.ts';
 
 export class LocalCellPort implements CellPort {
@@ -141,5 +158,35 @@ export class LocalCellPort implements CellPort {
 
   get hasLiveListeners(): boolean {
     return this.#cell.hasLiveListeners;
+  }
+}
+
+// What sessions get of their run's ports. The rest (the log, and the listener, which is the caller's handle on the run) is private.
+
+export class LocalSessionWorld implements SessionWorld {
+  readonly #ports: RunPorts;
+
+  constructor(ports: RunPorts) {
+    this.#ports = ports;
+  }
+
+  validate(...call: Parameters<RunPorts['validate']>): readonly string[] {
+    return this.#ports.validate(...call);
+  }
+
+  windowLimitFor(agent: Agent): WindowLimit | undefined {
+    return this.#ports.windowLimitFor?.(agent);
+  }
+
+  groupTokens(agent: Agent): number | undefined {
+    return this.#ports.groupTokens?.(agent);
+  }
+
+  readBlob(ref: string): Promise<Uint8Array> {
+    return this.#ports.readBlob(ref);
+  }
+
+  onClosing(done: Promise<void>): void {
+    this.#ports.resources.onClosing?.(done);
   }
 }

@@ -7,9 +7,19 @@
 //   operation-settles-once. Its hold is released once, too. Anything later is ignored.
 //   slots-for-steps-only. Waiting for a child or for time takes no slot of a lane.
 import type { CellId, Failure, Json } from '#base';
-import type { Agent, Attempt, Crossed, Frame, LiveEvent, WindowView, SpawnedChild, SpawnIdentity } from '#contracts';
-import type { BeginOperation, ChildOperation, ChildRequest, Operation } from '#contracts';
 import type {
+  Agent,
+  Attempt,
+  Crossed,
+  Frame,
+  LiveEvent,
+  WindowView,
+  SpawnedChild,
+  SpawnIdentity,
+  BeginOperation,
+  ChildOperation,
+  ChildRequest,
+  Operation,
   OwnOperation,
   PendingOperation,
   PostOperation,
@@ -23,7 +33,7 @@ import type { Account } from '#core/events';
 import { ReceivedCrossings } from './received-crossings.ts';
 import { beginRecord, postRecord, readSettlement, settleRecord } from './operation-records.ts';
 import { createChild } from './create-child.ts';
-import type { StartedChild } from './started-child.ts';
+import type { StartedChild, CellSeed, LiveCell } from './live-cell.ts';
 import { endChild } from './end-child.ts';
 import { InFlight, isSettledBefore } from './in-flight.ts';
 import type { BeginFrame, CellFrameExtras } from './log-follower.ts';
@@ -36,7 +46,6 @@ import { SpawnedChildren } from './spawned-children.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
 import { LocalCellPort } from './local-cell-port.ts';
-import type { CellSeed, LiveCell } from './live-cell.ts';
 
 export class LocalContext implements LiveCell {
   readonly cellId: CellId;

@@ -27,10 +27,9 @@ import type { LogFollower } from './log-follower.ts';
 import { admitRecorded } from './party.ts';
 import { readReceived } from './received-crossings.ts';
 import type { ReceivedCrossing } from './received-crossings.ts';
-import type { StartedChild } from './started-child.ts';
-import { LocalSessionWorld } from './local-session-world.ts';
+import type { StartedChild, LiveCell, RunChild } from './live-cell.ts';
+import { LocalSessionWorld } from './local-cell-port.ts';
 import { MailDelivery } from './mail-delivery.ts';
-import type { LiveCell, RunChild } from './live-cell.ts';
 import type { RecordedRun } from './recorded-run.ts';
 
 type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly childAgent?: Agent };
@@ -250,8 +249,8 @@ export class LocalRun {
   /** Nothing is kept about mail before a cell is created that it can reach. */
   #nextMail(frame: Frame<Crossed>): void {
     const birth = frame.record.type === 'open' || frame.record.type === 'begin' ? frame.record.birth : undefined;
-    if (birth !== undefined && hasMailbox(birth, this.definitionOf(birth.digest))) this.mail.next(frame, this);
-    else this.#mail?.next(frame, this);
+    if (birth !== undefined && hasMailbox(birth, this.definitionOf(birth.digest))) this.mail.fold.next(frame, this);
+    else this.#mail?.fold.next(frame, this);
   }
 
   #load({ frames }: RecordedRun): void {

@@ -1,15 +1,25 @@
 // How the cells of a run follow its log: a resumed run continues where the log ends, a replay (`ReplayComparison`) only compares.
 import { CloisterError } from '#base';
 import type { CellId, Failure, Hash } from '#base';
-import type { Amounts, Attempt, Frame, FrameRecord, Operation, ReceiveOperation, RecordOf } from '#contracts';
-import type { RunPorts, SleepOperation, StepOperation } from '#contracts';
+import type {
+  Amounts,
+  Attempt,
+  Frame,
+  FrameRecord,
+  Operation,
+  ReceiveOperation,
+  RecordOf,
+  RunPorts,
+  SleepOperation,
+  StepOperation,
+} from '#contracts';
 import type { Door } from '#core/crossings';
 import type { MailRequester } from './mail-room.ts';
 import { operationKind, operationName } from './operation-records.ts';
 import type { Parent } from './operation-records.ts';
 import type { RecordedRun } from './recorded-run.ts';
 import { startReceive, startSleep } from './start-wait.ts';
-import type { StartedChild } from './started-child.ts';
+import type { StartedChild } from './live-cell.ts';
 import { StepRunner } from './step-runner.ts';
 import type { InFlightOperation, SettleExtras, StepCell } from './step-runner.ts';
 

@@ -7,9 +7,7 @@ import { decodeMail } from '#contracts';
 import type { Agent, Crossed, Frame } from '#contracts';
 import { Directory, isMessage } from '#core/bus';
 import type { CrossingMoment, Door } from '#core/crossings';
-import { followMailDirectory } from '#core/events';
-import type { MailDirectoryFold, RunDefinitions } from '#core/events';
-import { DeliveryQueue } from './delivery-queue.ts';
+import { MailDirectoryFold } from '#core/events';
 import type { ReceivedCrossings } from './received-crossings.ts';
 
 /** What mail delivery needs to know about a cell. */
@@ -29,6 +27,8 @@ const receive = ({ receivedCrossings }: MailAddress, crossed: Crossed, frame: Fr
 
 export class MailDelivery {
   readonly directory: Directory;
+  /** Who can receive mail, and their mailboxes. */
+  readonly fold: MailDirectoryFold;
   readonly #addresses = new Map<CellId, MailAddress>();
   /** For cells that a resumed run knows from its log and has not reached yet. */
   #kept: Map<CellId, readonly KeptCrossing[]> | null = null;
@@ -38,14 +38,13 @@ export class MailDelivery {
   readonly outsideTopics = new Set<string>();
 
   readonly #door: Door;
-  readonly #fold: MailDirectoryFold;
   readonly #queue = new DeliveryQueue();
   readonly #idleCheck = { serve: (): void => this.#checkIdle() };
 
   constructor(door: Door) {
     this.#door = door;
     this.directory = new Directory(door, this.#queue);
-    this.#fold = followMailDirectory(this.directory);
+    this.fold = new MailDirectoryFold(this.directory);
   }
 
   /** A cell that mail can reach has come to life. */
@@ -64,11 +63,6 @@ export class MailDelivery {
   /** Null until a resumed run has reached the cell. */
   agentOf(cell: CellId): Agent | null {
     return this.#addresses.get(cell)?.agent ?? null;
-  }
-
-  /** Applies the next frame of the run. A method of the class, because the simulation repeats it for all runs. */
-  next(frame: Frame<Crossed>, run: RunDefinitions): void {
-    this.#fold.next(frame, run);
   }
 
   /** Hands the live cells what a frame that was just written brings them. */
@@ -132,5 +126,28 @@ export class MailDelivery {
   /** Stops a cell that was asked to finish and did not. */
   halt(cell: CellId): void {
     this.#addresses.get(cell)?.halt();
+  }
+}
+
+// What waits to be handed to the cells of a run. No session is woken inside the call of another: the call returns first, and then
+// everyone is served, in the order of the frames that concern them.
+
+type Servable = { serve(): void };
+
+class DeliveryQueue {
+  #waiting: Servable[] = [];
+
+  /** One promise for all that is added before it is their turn. */
+  add(one: Servable): void {
+    if (this.#waiting.push(one) === 1) void Promise.resolve().then(() => this.drain());
+  }
+
+  /** Serves everyone, including those who are added meanwhile. For what happens outside of all sessions. */
+  drain(): void {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      for (const one of batch) one.serve();
+    }
   }
 }

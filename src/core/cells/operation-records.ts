@@ -2,8 +2,7 @@
 import { omitUndefined } from '#base';
 import type { CellId, Json } from '#base';
 import type { BeginOperation, Frame, Operation, PostOperation, RecordOf, Settlement } from '#contracts';
-import type { LiveCell } from './live-cell.ts';
-import type { StartedChild } from './started-child.ts';
+import type { LiveCell, StartedChild } from './live-cell.ts';
 import type { SettleExtras } from './step-runner.ts';
 
 /** The recorded name of an operation; a replay must produce the same one. */

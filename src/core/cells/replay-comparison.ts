@@ -10,7 +10,7 @@ import type { Attempt, CrossingContent, Frame, FrameRecord, ReplayDifference } f
 import type { Door, UnsealedEntries } from '#core/crossings';
 import type { BeginFrame, CellFrameExtras, FollowingCell, LogFollower } from './log-follower.ts';
 import { operationKind, operationName, replayedRecord } from './operation-records.ts';
-import type { StartedChild } from './started-child.ts';
+import type { StartedChild } from './live-cell.ts';
 import type { InFlightOperation } from './step-runner.ts';
 
 /** What today's code would write at one position in the log. */

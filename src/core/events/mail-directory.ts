@@ -13,51 +13,52 @@ import { messagesDefault } from '#core/crossings';
 export const hasMailbox = ({ spawned }: Birth, definition: AgentDefinition | undefined): boolean =>
   spawned !== undefined || definition?.messages !== undefined;
 
-export type MailDirectoryFold = {
-  next(frame: Frame<Crossed>, run: RunDefinitions): void;
-};
-
 /** The definitions in the run's log, up to the frame. */
-export type RunDefinitions = { definitionOf(digest: Hash): AgentDefinition | undefined };
+type RunDefinitions = { definitionOf(digest: Hash): AgentDefinition | undefined };
 
-export const followMailDirectory = (directory: Directory): MailDirectoryFold => {
-  const receives = new Set<string>();
-  return {
-    next: (frame, run) => {
-      const { record, cell, at } = frame;
-      switch (record.type) {
-        case 'open':
-          return addMember(directory, record.birth, run.definitionOf(record.birth.digest), at);
-        case 'begin':
-          // probe: post-load-receive
-          if (isReceive[record.do]) receives.add(`${cell}/${record.op}`);
-          return record.birth && addMember(directory, record.birth, run.definitionOf(record.birth.digest), at);
-        case 'post':
-          deliver(directory, frame);
-          if (record.ok) applyPost(directory, cell, record.value);
-          return;
-        case 'mail':
-          return deliver(directory, frame);
-        case 'settle':
-          if (record.ended !== undefined) removeEnded(directory, frame, record.ended.cell);
-          if (receives.delete(`${cell}/${record.op}`)) removeReceived(directory, cell, record);
-          return;
-        // Context that is given goes into the window, not into a mailbox.
-        case 'give':
-        case 'held':
-        case 'again':
-        case 'resume':
-        case 'fork':
-        case 'delivered':
-        case 'cancel':
-        case 'close':
-          return;
-        default:
-          return unknownKind(record, undefined);
-      }
-    },
-  };
-};
+export class MailDirectoryFold {
+  readonly #directory: Directory;
+  /** Receives that have not settled, by cell and operation. */
+  readonly #receives = new Set<string>();
+
+  constructor(directory: Directory) {
+    this.#directory = directory;
+  }
+
+  next(frame: Frame<Crossed>, run: RunDefinitions): void {
+    const { record, cell, at } = frame;
+    switch (record.type) {
+      case 'open':
+        return addMember(this.#directory, record.birth, run.definitionOf(record.birth.digest), at);
+      case 'begin':
+        // probe: post-load-receive
+        if (isReceive[record.do]) this.#receives.add(`${cell}/${record.op}`);
+        return record.birth && addMember(this.#directory, record.birth, run.definitionOf(record.birth.digest), at);
+      case 'post':
+        deliver(this.#directory, frame);
+        if (record.ok) applyPost(this.#directory, cell, record.value);
+        return;
+      case 'mail':
+        return deliver(this.#directory, frame);
+      case 'settle':
+        if (record.ended !== undefined) removeEnded(this.#directory, frame, record.ended.cell);
+        if (this.#receives.delete(`${cell}/${record.op}`)) removeReceived(this.#directory, cell, record);
+        return;
+      // Context that is given goes into the window, not into a mailbox.
+      case 'give':
+      case 'held':
+      case 'again':
+      case 'resume':
+      case 'fork':
+      case 'delivered':
+      case 'cancel':
+      case 'close':
+        return;
+      default:
+        return unknownKind(record, undefined);
+    }
+  }
+}
 
 const isReceive: Record<BeginKind, boolean> = { receive: true, step: false, child: false, sleep: false };
 

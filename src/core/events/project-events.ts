@@ -15,9 +15,8 @@ import type {
 import { followTasks } from '#core/tasks';
 import type { TaskFold } from '#core/tasks';
 import { eventEnvelope } from './event-envelope.ts';
-import { crossingEvents } from './crossing-events.ts';
 import type { EventBody } from './event-envelope.ts';
-import { mailEvents } from './mail-events.ts';
+import { crossingEvents, mailEvents } from './frame-events.ts';
 import { followMessageStates } from './mail-states.ts';
 import type { MessageFold } from './mail-states.ts';
 import { followAttempt, startWindow } from './window-states.ts';

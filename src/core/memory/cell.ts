@@ -3,9 +3,9 @@ import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
 import { decodeInheritedFiles } from '#contracts';
 import type { Agent, CellPort, InheritedFiles, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
+import { resolveLimits } from '#core/registry';
 import type { CellLimits } from '#core/registry';
 import { inheritedFolder } from './inherited-folder.ts';
-import { limitsOf, shownBytesMax } from './cell-limits.ts';
 
 /** An output the cell can read back by name: stored bytes, or a crossing's text. `framed`: the bytes are such a text too. */
 type StoredOutputRef = { readonly ref: string; readonly framed?: true } | { readonly text: string };
@@ -159,3 +159,20 @@ const settlementBytes = (settled: Settlement<Json>): number => {
   const value = settled.ok ? (settled.value as Partial<ToolResultValue> | null) : null;
   return utf8Bytes(JSON.stringify(settled)) + (value?.output?.bytes ?? 0);
 };
+
+/** Resolved once for each agent: all of its cells share them. */
+const limitsOf = (agent: Agent, isRoot: boolean): CellLimits => {
+  const cache = isRoot ? rootCache : childCache;
+  let limits = cache.get(agent);
+  if (limits === undefined) {
+    limits = Object.freeze(resolveLimits(agent.caps.limits, isRoot));
+    cache.set(agent, limits);
+  }
+  return limits;
+};
+
+const rootCache = new WeakMap<Agent, CellLimits>();
+const childCache = new WeakMap<Agent, CellLimits>();
+
+/** How many bytes of one result are shown: four bytes per token. */
+export const shownBytesMax = (limits: CellLimits): number => limits.max_tokens_per_step * 4;

@@ -1,5 +1,4 @@
-export { Cell } from './cell.ts';
-export { shownBytesMax } from './cell-limits.ts';
+export { Cell, shownBytesMax } from './cell.ts';
 export { dropEarlierCalls, fitWindow, findOldTurns, defaultTokensPerByte, bytesToTokens } from './fit-window.ts';
 export type { WindowRoom } from './fit-window.ts';
 export { shareableContext, shareableInCrossing, shareablePrompt, showReceived } from './show-received.ts';

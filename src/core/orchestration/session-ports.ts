@@ -1,12 +1,16 @@
 // What a session is given by its run: models, tools, and the ports to the outside.
-import { CloisterError } from '#base';
+import { CloisterError, utf8Bytes } from '#base';
 import type { Failure } from '#base';
-import type { Agent, RunPorts } from '#contracts';
+import type { Agent, RunPorts, ChildOperation, PendingOperation, BuiltinTool } from '#contracts';
 import type { LiveCell } from '#core/cells';
-import type { SessionPorts } from '#core/session';
-import { beginCompactor } from './compactor.ts';
+import { builtinTool, isMailTool, plainTool } from '#core/session';
+import type { SessionPorts, Session, ToolRunner } from '#core/session';
 import { asSpawned } from './started-agent.ts';
-import { toolRunners } from './tool-runners.ts';
+import { dataFrame } from '#core/rules';
+import { childRequest, depthFailure, goalBytesMax, agentTool } from './agent-tool.ts';
+import { gatherTool } from './gather.ts';
+import { mailTool } from './mail-tools.ts';
+import { isSpawnTool, spawnAgentTool } from './spawn-agent.ts';
 
 export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): SessionPorts => {
   const tools = toolRunners(agent);
@@ -47,4 +51,43 @@ const forkModels = (agent: Agent, world: RunPorts, runtime: LiveCell): Pick<Sess
       return model === undefined ? undefined : models.get(model);
     },
   };
+};
+
+// The cell that summarises another cell's old turns: a child like any other, one level down.
+
+/** Null if no child can be started: at the depth limit, without a spawn left, or if the text is too long. */
+const beginCompactor = (agent: Agent, { cell }: Session, text: string): PendingOperation<ChildOperation> | null => {
+  const content = dataFrame("Summarise the agent's work so far:", text);
+  if (depthFailure(cell) !== null || utf8Bytes(content) > goalBytesMax) return null;
+  const about = { step: cell.nextUncalledStep, tool: 'agent:spawn', why: 'compaction' };
+  const begun = cell.runtime.beginChild(childRequest(cell, agent, content, { about }));
+  if ('code' in begun) return null;
+  cell.countUncalledStep();
+  return begun;
+};
+
+// Maps the tool names of an agent to what runs them.
+
+const builtinRunner = (name: BuiltinTool): ToolRunner => {
+  if (!isMailTool(name)) return builtinTool(name);
+  return isSpawnTool(name) ? spawnAgentTool(name) : mailTool(name);
+};
+
+const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
+
+/** Contains only tools that the definition names. */
+const toolRunners = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
+  let known = runners.get(agent);
+  if (known === undefined) {
+    const all = [
+      ...agent.resources.tools.map(plainTool),
+      ...agent.resources.builtins.map(builtinRunner),
+      ...agent.children.agents.map(agentTool),
+    ];
+    if (agent.children.gather !== null) all.push(gatherTool(agent.children.agents, agent.children.gather.timeoutMs));
+    if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
+    known = new Map(all.map((runner) => [runner.schema.name, runner]));
+    runners.set(agent, known);
+  }
+  return known;
 };

@@ -21,8 +21,9 @@ import type {
   Settlement,
   Task,
   TaskSpec,
+  TeamGoal,
+  TeamRules,
 } from '#contracts';
-import type { TeamGoal, TeamRules } from '#contracts';
 import type { Cell } from '#core/memory';
 import {
   abortedReason,
@@ -39,10 +40,9 @@ import {
 import { teamMember, teamRoster } from './define-team.ts';
 import { answerGoal, planFailure, planGoal, planProblems } from './coordinator-prompts.ts';
 import { TaskIntake } from './task-intake.ts';
-import { beginTeamChild, teamTextsOf } from './team-cell.ts';
+import { beginTeamChild, teamTextsOf, TeamMail } from './team-cell.ts';
 import type { TeamChildInput } from './team-cell.ts';
 import { failedOutcome, planOutcome, teamOutcome, unansweredTeamOutcome } from './team-outcome.ts';
-import { TeamMail } from './team-mail.ts';
 
 /** The one port it needs: the smallest window of an agent's budget group. */
 type GroupWorld = { groupTokens?(agent: Agent): number | undefined };

@@ -11,6 +11,8 @@ import {
   whole,
   withRules,
   withShort,
+  jsonSchemaOf,
+  namedSchemas,
 } from '#base/shapes';
 import type { ObjectForm, Shape, ShapeFields, ShapeNotes } from '#base/shapes';
 import { answerFormatShape, nameExpected } from '#contracts';
@@ -26,6 +28,7 @@ import {
 } from './file-shapes.ts';
 import { flatLimitFields, limitsBlock } from './limit-shapes.ts';
 import { mailFields, shareNames } from './mail-shapes.ts';
+import type { JsonObject } from '#base';
 
 const objectSchemaExpected = 'Expected a JSON Schema for an object (`type: object`): callers send an object.';
 
@@ -219,3 +222,26 @@ export const keyHints: ReadonlyMap<string, string> = new Map([
     (key) => [key, `\`${key}\` ${definedByOperator}`] as const,
   ),
 ]);
+
+// The frontmatter as a JSON Schema, so that editors and other programs can complete and check it.
+
+const reference = (name: string): string => `#/$defs/${name}`;
+
+/** It cannot express that aliases agree, that `llmTimeout` is at most `timeout_ms`, that a schema is valid, or that a pool names only agents in `spawns`. */
+export const frontmatterSchema = (): JsonObject => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Frontmatter of a Cloister agent file (.ai)',
+  ...jsonSchemaOf(frontmatterShape, reference),
+  dependentSchemas: {
+    // `gather` needs sub-agents to call.
+    gather: { required: ['agents'], properties: { agents: { not: { type: 'array', maxItems: 0 } } } },
+    // `spawns` and the tool `spawn_agent` require each other.
+    spawns: { required: ['tools'], properties: { tools: spawnTool } },
+    tools: { anyOf: [{ required: ['spawns'] }, { properties: { tools: { not: spawnTool } } }] },
+  },
+  $defs: namedSchemas([frontmatterShape], reference),
+});
+
+const spawnTool: JsonObject = {
+  anyOf: [{ const: 'spawn_agent' }, { type: 'array', contains: { const: 'spawn_agent' } }],
+};

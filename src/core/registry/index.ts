@@ -1,6 +1,5 @@
 export { checkTopology } from './topology.ts';
-export { frontmatterShape, modelSettingsShape } from './frontmatter-shape.ts';
-export { frontmatterSchema } from './frontmatter-schema.ts';
+export { frontmatterShape, modelSettingsShape, frontmatterSchema } from './frontmatter-shape.ts';
 export { capViolations, spawnCapsDefault, withCaps } from './mail-keys.ts';
 export { effectiveLimits, lowerLimits, lowestLimits, resolveLimits } from './limits.ts';
 export type { CellLimits } from './limits.ts';
@@ -11,8 +10,7 @@ export { mergeDefaults, parseDefaults } from './parse-frontmatter.ts';
 export { frontmatterTemplate } from './template.ts';
 export { hasUsualAddress } from './builtin-providers.ts';
 export { requiredVariables, listVariables } from './config-fields.ts';
-export { missingVariablesMessage, overlayFor } from './overlay.ts';
-export { fillProvider, fillServer } from './overlay-fill.ts';
+export { missingVariablesMessage, overlayFor, fillProvider, fillServer } from './overlay.ts';
 export { Redactors } from './redactors.ts';
 export { collectSecrets } from './redact-secrets.ts';
 export type { Secrets } from './redact-secrets.ts';

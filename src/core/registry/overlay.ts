@@ -1,7 +1,8 @@
 // The environment variables that one session sees: only those its providers and servers name. Nothing else reads the environment.
-import type { ConfigLayer, Overlay } from '#contracts';
-import { requiredVariables, listVariables } from './config-fields.ts';
+import type { ConfigLayer, Overlay, ProviderConfig, ResolvedProvider, ResolvedServer, ServerConfig } from '#contracts';
+import { requiredVariables, listVariables, fillText, placeholderValue } from './config-fields.ts';
 import type { ConfigEntry } from './config-fields.ts';
+import { CloisterError } from '#base';
 
 type BuiltOverlay = { readonly overlay: Overlay; readonly missing: readonly string[] };
 
@@ -31,3 +32,69 @@ export const missingVariablesMessage = (names: readonly string[]): string =>
 /** Empty counts as not set: shells and containers pass undefined variables on as empty ones. */
 const isSet = (values: Readonly<Record<string, string>>, name: string): boolean =>
   Object.hasOwn(values, name) && values[name] !== '';
+
+// A provider or server as one session uses it, with all variables filled in and all fields set.
+
+export const fillProvider = (name: string, config: ProviderConfig, overlay: Overlay): ResolvedProvider => {
+  if (config.type === 'rehearsal')
+    throw new CloisterError('config_invalid', `providers.${name}: a rehearsal provider has no connection.`);
+  if (config.baseUrl === undefined)
+    throw new CloisterError('config_invalid', `providers.${name}.baseUrl: an ${config.type} provider needs one.`);
+  checkMissing(config, overlay);
+  return Object.freeze({
+    name,
+    type: config.type,
+    apiKey: fillText(config.apiKey ?? '', overlay),
+    baseUrl: fillText(config.baseUrl, overlay),
+    headers: fillMap(config.headers, overlay),
+    api: config.api ?? 'responses',
+  });
+};
+
+/** The folder of the server's config layer, and the PATH that its command is looked up in. */
+type ServerLocation = { readonly folder: string; readonly path: string };
+
+export const fillServer = (
+  name: string,
+  config: ServerConfig,
+  overlay: Overlay,
+  location: ServerLocation,
+): ResolvedServer => {
+  if (config.type === 'module')
+    throw new CloisterError('config_invalid', `mcpServers.${name}: a module server has no connection.`);
+  checkMissing(config, overlay);
+  if (config.type !== 'stdio')
+    return Object.freeze({
+      ...config,
+      name,
+      url: fillText(config.url, overlay),
+      headers: fillMap(config.headers, overlay),
+    });
+  return Object.freeze({
+    ...config,
+    name,
+    args: Object.freeze((config.args ?? []).map((text) => fillText(text, overlay))),
+    env: fillMap(config.env, overlay, { PATH: location.path }),
+    cwd: resolvePath(location.folder, config.cwd),
+  });
+};
+
+const checkMissing = (config: ConfigEntry, overlay: Overlay): void => {
+  const missing = requiredVariables(config).filter((name) => placeholderValue(overlay, name) === undefined);
+  if (missing.length > 0) throw new CloisterError('env_missing', missingVariablesMessage(missing));
+};
+
+const fillMap = (
+  values: Readonly<Record<string, string>> | undefined,
+  overlay: Overlay,
+  initial: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => {
+  const filled = Object.assign(Object.create(null) as Record<string, string>, initial);
+  for (const [name, text] of Object.entries(values ?? {})) filled[name] = fillText(text, overlay);
+  return Object.freeze(filled);
+};
+
+const resolvePath = (folder: string, path: string | undefined): string => {
+  if (path === undefined) return folder;
+  return /^(?:[/\\]|[A-Za-z]:)/u.test(path) ? path : `${folder}/${path}`;
+};

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#base';
 import type { ObjectForm, Shape, ShapePath } from '#base/shapes';
 import type { Frontmatter, Limits, Problem } from '#contracts';
-import { checkMailKeys } from './check-mail-keys.ts';
+import { checkMailKeys } from './mail-keys.ts';
 import { frontmatterShape, keyHints } from './frontmatter-shape.ts';
 import { readKeys } from './read-yaml-file.ts';
 import type { FileLocation, ParsePorts, ReadKeys } from './read-yaml-file.ts';

@@ -1,8 +1,7 @@
 // Collects secret values: those filled into config fields from variables, and those written literally into credential fields.
 import type { Overlay } from '#contracts';
-import { configFields } from './config-fields.ts';
+import { configFields, fillText, findPlaceholders, placeholderValue } from './config-fields.ts';
 import type { ConfigEntry, ConfigField } from './config-fields.ts';
-import { fillText, findPlaceholders, placeholderValue } from './config-placeholders.ts';
 import { secretCharsMin } from './redact.ts';
 import { splitWords, strongParts } from './secret-strength.ts';
 

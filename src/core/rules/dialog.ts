@@ -1,9 +1,8 @@
 // Renders a cell's own definition, goal, replies and tool results for its model.
-import { errorText1, isObject } from '#base';
+import { errorText1, isObject, isoTime, weekday } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type { ReplyPart, ToolSchema, ToolResultValue } from '#contracts';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
-import { fillDate } from './dates.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
@@ -126,3 +125,20 @@ export const callInput = (input: string): JsonObject => {
   }
   return { malformed: input };
 };
+
+// Date variables in a prompt, in UTC.
+
+const dateVariables: Readonly<Record<string, (at: number) => string>> = {
+  DATETIME: isoTime,
+  DATE: (at) => isoTime(at).slice(0, 10),
+  DAY: weekday,
+  TIMESTAMP: (at) => String(Math.floor(at / 1_000)),
+};
+
+const variable = new RegExp(`\\$\\{(${Object.keys(dateVariables).join('|')})\\}`, 'gu');
+
+export const fillDate = (prompt: string, at: number): string =>
+  prompt.replace(variable, (_, name: string) => dateVariables[name]!(at));
+
+/** Whether a prompt contains a date variable. */
+export const usesDateVariables = (prompt: string): boolean => prompt.search(variable) >= 0;

@@ -54,10 +54,9 @@ export const rules = {
 export type KnownRule = keyof typeof rules;
 
 export { exceedsPreview } from './child-result.ts';
-export { callInput } from './dialog.ts';
+export { callInput, fillDate, usesDateVariables } from './dialog.ts';
 export { longTexts } from './long-texts.ts';
 export { isLongMail, mailOutputName, mailBody } from './mail.ts';
-export { fillDate, usesDateVariables } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
 export { numberDuplicates } from './merge-results.ts';
 export { bytesForEach, cutBytes, outputName, preview, previewBytesMax } from './preview.ts';

@@ -11,9 +11,8 @@ import { costNanoUsd, holdFor } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
 import type { RequestStage } from './model-failure.ts';
 import { modelStepName } from './model-name.ts';
-import { readReply } from './read-reply.ts';
+import { readReply, redactReply } from './read-reply.ts';
 import type { LiveListener } from './read-reply.ts';
-import { redactReply } from './redact-reply.ts';
 import type { Session } from './state.ts';
 
 /** `replyTokens`: the longest reply, thinking included. */

@@ -5,9 +5,9 @@
 //       text.
 import { listEdges } from '#base';
 import type { DrawableTask } from '#contracts';
-import { toDrawable } from './draw-layers.ts';
-import type { DrawableInput } from './draw-layers.ts';
-import { statusOrder, statusStyles } from './draw-status.ts';
+import { toDrawable } from './lay-out-graph.ts';
+import type { DrawableInput } from './lay-out-graph.ts';
+import { statusOrder, statusStyles } from './draw-style.ts';
 import { plainText, titleText } from './draw-text.ts';
 
 /** Mermaid accepts 50,000 characters in total by default. */

@@ -5,14 +5,10 @@
 import { listEdges } from '#base';
 import type { GraphEdge } from '#base';
 import type { DrawableTask } from '#contracts';
-import { toDrawable } from './draw-layers.ts';
-import type { DrawableInput } from './draw-layers.ts';
-import { countStatuses, statusStyles, formatTaskCount, withCommas } from './draw-status.ts';
-import { svgDocument } from './draw-style.ts';
-import { drawSummary } from './draw-summary.ts';
+import { toDrawable, boxSize, layOutGraph } from './lay-out-graph.ts';
+import type { DrawableInput, Layout, LayoutLine } from './lay-out-graph.ts';
+import { countStatuses, statusStyles, formatTaskCount, withCommas, svgDocument } from './draw-style.ts';
 import { escapeXml, fitLines, plainText, textWidth, titleText } from './draw-text.ts';
-import { boxSize, layOutGraph } from './lay-out-graph.ts';
-import type { Layout, LayoutLine } from './lay-out-graph.ts';
 
 /** Larger graphs are drawn as a summary. */
 const tasksMax = 2000;
@@ -142,3 +138,34 @@ const tooltip = ({ title, assignee, status, reason }: DrawableTask, after: strin
     ...(after === '' ? [] : [`after ${after}`]),
     ...(reason === undefined || reason === null ? [] : [plainText(reason.text, tooltipCharsMax)]),
   ].join('\n');
+
+// Draws a summary in place of a graph that is too large to read: how many tasks have which status.
+
+const page = { width: 480, margin: 24, row: 26, top: 84, bars: 170 };
+
+const drawSummary = (tasks: readonly DrawableTask[], why: string): string => {
+  const counts = countStatuses(tasks);
+  const total = formatTaskCount(tasks.length);
+  const rows = counts.map(({ status, count }, at) => {
+    const wide = Math.max(2, Math.round(((page.width - page.margin - page.bars) * count) / tasks.length));
+    return [
+      `<g class="count ${status}" transform="translate(${page.margin} ${page.top + at * page.row})">`,
+      `<path class="sign" transform="translate(0 -10)" d="${statusStyles[status].sign}"/>`,
+      `<text class="word" x="18">${status}</text>`,
+      `<text x="${page.bars - page.margin - 10}" text-anchor="end">${withCommas(count)}</text>`,
+      `<rect class="bar" x="${page.bars - page.margin}" y="-10" width="${wide}" height="12" rx="3"/>`,
+      '</g>',
+    ].join('');
+  });
+  return svgDocument({
+    width: page.width,
+    height: page.top + counts.length * page.row + page.margin - 16,
+    title: total,
+    description: [...counts.map(({ status, count }) => `${withCommas(count)} ${status}`), why].join('; '),
+    body: [
+      `<text class="total" x="${page.margin}" y="36">${total}</text>`,
+      `<text class="faint" x="${page.margin}" y="56">${escapeXml(why)}</text>`,
+      ...rows,
+    ],
+  });
+};

@@ -2,7 +2,7 @@ export { checkTasks, parseTasks } from './check-tasks.ts';
 export type { KnownTasks } from './check-tasks.ts';
 export { isFinal } from './dependency-outcomes.ts';
 export { patterns } from './patterns.ts';
-export { readPlan } from './read-plan.ts';
+export { readPlan } from './read-task.ts';
 export { SharedMemory } from './shared-memory.ts';
 export { TaskQueue } from './task-queue.ts';
 export {

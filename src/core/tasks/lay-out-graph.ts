@@ -1,8 +1,7 @@
 // Lays out the boxes and lines of a task graph, on a page as close to a screen's shape as the graph allows.
-import { listEdges } from '#base';
+import { listEdges, graphLayers } from '#base';
 import type { GraphEdge } from '#base';
-import type { DrawableTask } from '#contracts';
-import { assignLayers } from './draw-layers.ts';
+import type { DrawableTask, TaskSpec } from '#contracts';
 import { listNeighbours, orderLayers } from './draw-order.ts';
 import { assignCoordinates } from './draw-coordinates.ts';
 import { routeEdges } from './draw-routes.ts';
@@ -115,4 +114,34 @@ const layerStarts = ({ middles, routes, layerCount }: PlacedGraph, deep: number)
     start += deep + Math.min(room.most, Math.max(room.least, between));
     return start;
   });
+};
+
+// Assigns tasks to layers: each task is one layer after the last of its dependencies.
+
+/** A task as specified, or with its current status. */
+export type DrawableInput = Pick<TaskSpec, 'title'> & Partial<Omit<DrawableTask, 'title'>>;
+
+export const toDrawable = (tasks: readonly DrawableInput[]): readonly DrawableTask[] =>
+  tasks.map(({ id, title, assignee = null, dependsOn = [], status = 'pending', reason = null }, index) => ({
+    id: id ?? `task ${index}`,
+    title,
+    assignee,
+    dependsOn,
+    status,
+    reason,
+  }));
+
+/** Layers of task indexes. A layer that is too long to read is split into several. */
+const assignLayers = (count: number, edges: readonly GraphEdge[]): readonly (readonly number[])[] => {
+  const longest = Math.max(longestMin, Math.ceil(2 * Math.sqrt(count)));
+  return graphLayers(count, edges).flatMap((layer) => evenParts(layer, Math.ceil(layer.length / longest)));
+};
+
+const longestMin = 16;
+
+const evenParts = <T>(list: readonly T[], parts: number): readonly (readonly T[])[] => {
+  const size = Math.ceil(list.length / parts);
+  return Array.from({ length: parts }, (_, part) => list.slice(part * size, (part + 1) * size)).filter(
+    (part) => part.length > 0,
+  );
 };

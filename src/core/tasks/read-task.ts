@@ -1,5 +1,6 @@
 // Parses one task: its keys and values, without looking at the other tasks.
 import { isObject, utf8Bytes } from '#base';
+import type { Json } from '#base';
 import type { MemoryScope, TaskCondition, TaskSpec } from '#contracts';
 import { showValue } from '#base/shapes';
 import { didYouMean, joinNames } from './problems.ts';
@@ -170,3 +171,20 @@ const unknownAssignee = (name: string, roster: readonly string[]): string =>
   `there is no member ${showValue(name)}.${didYouMean(name, roster)} ${
     roster.length === 0 ? 'There are no members.' : `Members: ${joinNames(roster)}.`
   }`;
+
+// Reads the coordinator's plan: a list of tasks, or an object with `tasks`. The tasks themselves are checked apart.
+
+/** The list as written, or why the value is not a plan. */
+type ReadPlan = { readonly tasks: unknown } | { readonly problem: string };
+
+export const readPlan = (value: Json | undefined): ReadPlan => {
+  if (value === undefined) return { problem: 'The answer is not JSON.' };
+  if (Array.isArray(value)) return { tasks: value };
+  if (!isObject(value))
+    return { problem: `The plan must be a list of tasks, or an object with "tasks"; got ${showValue(value)}.` };
+  if (!Object.hasOwn(value, 'tasks')) return { problem: 'The plan has no "tasks".' };
+  const unknown = Object.keys(value).find((key) => key !== 'tasks');
+  if (unknown !== undefined)
+    return { problem: `The plan has an unknown key ${showValue(unknown)}; only "tasks" is allowed.` };
+  return { tasks: value['tasks'] };
+};

@@ -10,11 +10,10 @@ import type { MemoryScope, Task, TaskReason, TaskSpec, TaskStatus } from '#contr
 import { parseGraph } from './check-tasks.ts';
 import type { KnownTasks } from './check-tasks.ts';
 import { blockReason, skipReason, isFinal } from './dependency-outcomes.ts';
-import { isBefore, ReadyTasks } from './ready-tasks.ts';
+import { isBefore, ReadyTasks, UnstartedTasks } from './ready-tasks.ts';
 import type { TaskLimits } from './read-task.ts';
 import { newestTeamTexts } from './team-texts.ts';
 import type { TeamTexts } from './team-texts.ts';
-import { UnstartedTasks } from './unstarted-tasks.ts';
 
 /** Memory scope and retries are defaults for tasks that have none. Without assignees, a task may name anyone. */
 type TaskQueueOptions = TaskLimits & {

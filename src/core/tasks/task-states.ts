@@ -16,7 +16,7 @@ import type {
   TeamRules,
 } from '#contracts';
 import { recordedVersions } from '#core/rules';
-import { readPlan } from './read-plan.ts';
+import { readPlan } from './read-task.ts';
 import { TaskQueue } from './task-queue.ts';
 import { abortedReason, refusalReason, resultReason, skipRestOperation, taskRefusedOperation } from './task-reasons.ts';
 import { newestTeamTexts, teamTextsByVersion } from './team-texts.ts';

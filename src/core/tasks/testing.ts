@@ -1,2 +1,2 @@
 // What only tests use of this room.
-export { matchesCondition } from './matches-condition.ts';
+export { matchesCondition } from './dependency-outcomes.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { CellId, Hash } from '#base';
 import type { Agent, Crossed, Frame, ReceiveResult } from '#contracts';
 import { Directory } from '#core/bus';
-import { followMailDirectory } from '#core/events';
+import { MailDirectoryFold } from '#core/events';
 import { agent } from '../session/driver.ts';
 import { Stage } from './stage.ts';
 
@@ -372,7 +372,7 @@ const withoutHandedOut = (state: MailState, { cell, record }: Frame): MailState 
 /** Before each frame, compares the mail of the live run with the fold over the frames in its log. */
 const compareWithLog = (stage: Stage): { compared: number } => {
   const directory = new Directory({ check: () => undefined });
-  const fold = followMailDirectory(directory);
+  const fold = new MailDirectoryFold(directory);
   const definitionOf = (digest: Hash) =>
     stage.frames.flatMap(({ definitions = [] }) => definitions).find((one) => one.digest === digest)?.definition;
   const counts = { folded: 0, compared: 0 };

@@ -1,8 +1,9 @@
-// The events of the messages that changed with a frame.
+// The events of the messages that changed with a frame, and of the crossings in it.
 import { decodeMail } from '#contracts';
-import type { CrossingKind, Frame } from '#contracts';
+import type { CrossingKind, Frame, LedgerEntry } from '#contracts';
 import type { EventBody } from './event-envelope.ts';
 import type { MessageFold } from './mail-states.ts';
+import type { CellId } from '#base';
 
 export const mailEvents = (frame: Frame, mail: MessageFold): readonly EventBody[] =>
   mail.next(frame).map((report): EventBody => {
@@ -22,3 +23,16 @@ const mailText = ({ contents = [] }: Frame, id: string): string | null =>
     .find((mail) => mail.id === id)?.text ?? null;
 
 const isMail = (kind: CrossingKind): boolean => kind === 'message' || kind === 'broadcast';
+
+/** Each crossing once: from the sender's ledger or, if it came from outside, from the receiver's. */
+export const crossingEvents = (frame: Frame): readonly EventBody[] =>
+  (frame.links ?? []).flatMap(({ cell, entries }) =>
+    entries.filter(({ way, other }) => way === 'out' || other === 'outside').map((entry) => crossingEvent(cell, entry)),
+  );
+
+const crossingEvent = (cell: CellId, { way, kind, other, grant, bytes, sha256, verdict }: LedgerEntry): EventBody => {
+  const [from, to] = way === 'in' ? [other, cell] : [cell, other];
+  return verdict === 'granted'
+    ? { type: 'crossing', cell, kind, from, to, grant: grant ?? '', bytes, sha256 }
+    : { type: 'crossing-refused', cell, kind, from, to, reason: verdict, bytes };
+};
