@@ -1,13 +1,12 @@
 // Records the newest format: the hashes of what it consists of, and a workspace in it. `npm run fixtures`.
 //
-// A format that was released never changes, so its files are not replaced. `--again` replaces them while the format exists only
-// on your branch.
+// A frozen format never changes, and its files are not replaced. `--again` replaces those of a format that is not frozen yet.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { recordFormats } from '../src/base/index.ts';
-import { frozenHashes } from '../test/fixtures/frozen.ts';
+import { frozenFormats, frozenHashes } from '../test/fixtures/frozen.ts';
 import { makeFixture } from '../test/fixtures/scenarios.ts';
 
 const { newest } = recordFormats;
@@ -15,10 +14,14 @@ const fixtures = fileURLToPath(new URL('../test/fixtures/', import.meta.url));
 const hashes = join(fixtures, `formats/${newest}.json`);
 const workspace = join(fixtures, `workspaces/format-${newest}`);
 
-if (existsSync(hashes) && !process.argv.includes('--again')) {
+if (newest in frozenFormats) {
   console.error(
-    `Format ${newest} is recorded already. If it was released, raise \`recordFormats\` in src/base/record-format.ts. If it exists only on your branch: npm run fixtures -- --again`,
+    `Format ${newest} is frozen. Raise \`recordFormats\` in src/base/record-format.ts to record a new one.`,
   );
+  process.exit(1);
+}
+if (existsSync(hashes) && !process.argv.includes('--again')) {
+  console.error(`Format ${newest} is recorded already. To replace what was recorded: npm run fixtures -- --again`);
   process.exit(1);
 }
 mkdirSync(join(fixtures, 'formats'), { recursive: true });

@@ -8,8 +8,8 @@ import type { RunId } from './ids.ts';
 
 /**
  * The formats that this build reads; it writes the newest. The number covers everything that a later build must know to read a
- * run: the shape of records, the error codes, and the rules, estimates and texts in `core/rules/recorded-versions.ts`. Nothing has
- * been released yet, so there is no code for earlier formats.
+ * run: the shape of records, the error codes, and the rules, estimates and texts in `core/rules/recorded-versions.ts`. Format 5 is
+ * the first that is kept; nobody outside has an earlier one.
  */
 export const recordFormats = { oldest: 5, newest: 5 };
 

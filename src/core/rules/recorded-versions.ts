@@ -1,6 +1,6 @@
 // The versions of rules, estimates and texts that the runs of each format use.
 //
-//   version-never-changes. Once it is released, a new one is added beside it, and every earlier format keeps using the old
+//   version-never-changes. Once it is frozen, a new one is added beside it, and every earlier format keeps using the old
 //       one. So whatever was recorded can be audited, replayed and resumed by a later build.
 import { CloisterError } from '#base';
 import type { RuleName } from '#contracts';
