@@ -1,4 +1,4 @@
 // What only tests use of this room.
 export { pulledStream } from './pulled-stream.ts';
 export { encodeEvent } from './respond.ts';
-export { SocketWriter } from './sockets.ts';
+export { SocketWriter } from './socket-writer.ts';

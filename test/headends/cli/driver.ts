@@ -1,7 +1,6 @@
 // Everything that the tests of the command line know about its API: a fake runtime, a fake world, a small terminal.
 import type { JsonObject, RunId } from '#base';
 import type {
-  Agent,
   CellWindow,
   Cloister,
   DeadLetters,
@@ -14,6 +13,7 @@ import type {
   RunSummary,
   TurnOptions,
 } from '#contracts';
+import { defineAgent } from '#core/orchestration';
 import { runCli } from '#headends/cli';
 import type { CliRuntime, CliServer, CliWorld } from '#headends/cli';
 import { loadCommands } from '../../../src/headends/cli/commands.ts';
@@ -162,7 +162,9 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
   };
   const forked = () => fakeSession(given, behaviour, { run: forkId, all: eventsOf(given) });
   return {
-    agents: (behaviour.agents ?? ['lead', 'scout']).map((name) => ({ name }) as Agent),
+    agents: (behaviour.agents ?? ['lead', 'scout']).map((name) =>
+      defineAgent({ name, description: `It is ${name}.`, prompt: 'Work.' }),
+    ),
     stalls: { count: 0, longestMs: 0, latest: [] },
     register: () => undefined,
     remove: () => undefined,
