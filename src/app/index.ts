@@ -22,6 +22,8 @@ export type {
   CheckpointDiff,
   Checkpoints,
   Cloister,
+  RunArchive,
+  RunStarter,
   Conversation,
   ConversationRef,
   Conversations,

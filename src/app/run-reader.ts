@@ -4,7 +4,7 @@ import type { CellId, RunId } from '#base';
 import { parseRunId, checkOptions } from '#base/shapes';
 import type {
   CellWindow,
-  Cloister,
+  RunArchive,
   DeadLetters,
   MailReport,
   ProtocolEvent,
@@ -33,7 +33,7 @@ export class RunReader {
     return readRunMail(await this.store.read(parseRunId(run)));
   }
 
-  deadLetters(options: Parameters<Cloister['deadLetters']>[0] = {}): Promise<DeadLetters> {
+  deadLetters(options: Parameters<RunArchive['deadLetters']>[0] = {}): Promise<DeadLetters> {
     return deadLetters(this.store, options);
   }
 
@@ -51,7 +51,7 @@ export class RunReader {
     return diffRuns(await store.read(parseRunId(one)), await store.read(parseRunId(other)));
   }
 
-  async runs({ caller, run, most, since = 0 }: Parameters<Cloister['runs']>[0] = {}): Promise<readonly RunSummary[]> {
+  async runs({ caller, run, most, since = 0 }: Parameters<RunArchive['runs']>[0] = {}): Promise<readonly RunSummary[]> {
     if (run === undefined && caller !== undefined) return this.store.list({ caller, most, since });
     const found = await this.store.list(run === undefined ? undefined : { runs: [parseRunId(run)] });
     const isAsked = (one: RunSummary): boolean =>

@@ -166,6 +166,8 @@ export type {
   CellReport,
   CellWindow,
   Cloister,
+  RunArchive,
+  RunStarter,
   DeadLetters,
   ExplainedSegment,
   Explanation,

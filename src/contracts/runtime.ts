@@ -63,10 +63,8 @@ export type TeamRunOptions = Pick<RunOptions, 'budget' | 'signal'> & {
   readonly planOnly?: boolean;
 };
 
-export interface Cloister {
-  readonly agents: readonly Agent[];
-  /** The folder, or null in memory-only mode. */
-  readonly workspace: string | null;
+/** Starts runs and continues them. */
+export interface RunStarter {
   /** `input`: text, or an object with the arguments of the agent's tool. Throws a CloisterError for an unknown agent or an unusable goal. */
   run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
   /** Runs your tasks with a team. Throws `tasks_invalid` before anything runs. */
@@ -80,24 +78,6 @@ export interface Cloister {
    * it starts. If you name a conversation, its messages and answers are stored there.
    */
   spawn(agent: string | Agent, options?: ResidentOptions): Promise<RunSession>;
-  /** Sends a message to an agent of a run in this process. Returns the id of the message. */
-  send(run: string, text: string, target?: MessageTarget): string;
-  /** Everything that the agents of a run in this process publish on a topic from now on. */
-  subscribe(run: string, topic: string): AsyncIterable<Mail>;
-  /** Every message of a run, with its states and their times. */
-  mail(run: string): Promise<readonly MailReport[]>;
-  /** Messages that will not be read, newest runs first: of one run, or of the newest `runs` runs (default: 100). */
-  deadLetters(options?: { readonly run?: string; readonly runs?: number }): Promise<DeadLetters>;
-  /** The current tasks of a team's run, each with its result and the cells that worked on it. Empty if the run is not a team's. */
-  tasks(run: string): Promise<readonly TaskReport[]>;
-  /** What the agents of a run started, and how it ended, as protocol events. */
-  protocol(run: string): Promise<readonly ProtocolEvent[]>;
-  readonly conversations: Conversations;
-  readonly checkpoints: Checkpoints;
-  /** Adds an agent. For later runs, it replaces an agent of the same name. */
-  register(agent: Agent): void;
-  /** Runs in progress continue. */
-  remove(agent: string): void;
   /**
    * Continues an interrupted run from its log. `takeOver`: also continues a run whose owner is on another machine and cannot be
    * checked. Make sure that the owner is no longer alive.
@@ -112,11 +92,12 @@ export interface Cloister {
     agent: string,
     options?: { readonly conversation?: string | ConversationRef; readonly signal?: AbortSignal },
   ): Promise<RunSession | null>;
-  /** Replays a run from its log, without any model, tool, key or network. */
-  replay(run: string): Promise<ReplayReport>;
   /** Starts a new run that keeps another run's log up to an operation and continues with something changed. */
   fork(run: string, options: ForkOptions): Promise<RunSession>;
-  diff(one: string, other: string): Promise<RunDiff>;
+}
+
+/** Reads what was recorded of runs, and checks it. Nothing runs but a replay, which touches nothing outside. */
+export interface RunArchive {
   /** Newest first: all runs, those of one caller, or a single one. At most `most`, and none that began before `since`. */
   runs(options?: {
     readonly caller?: string;
@@ -129,6 +110,33 @@ export interface Cloister {
   audit(run: string): Promise<AuditReport>;
   /** What each cell's model is shown, by category, and how its window was reduced. */
   windows(run: string): Promise<readonly CellWindow[]>;
+  /** The current tasks of a team's run, each with its result and the cells that worked on it. Empty if the run is not a team's. */
+  tasks(run: string): Promise<readonly TaskReport[]>;
+  /** What the agents of a run started, and how it ended, as protocol events. */
+  protocol(run: string): Promise<readonly ProtocolEvent[]>;
+  /** Every message of a run, with its states and their times. */
+  mail(run: string): Promise<readonly MailReport[]>;
+  /** Messages that will not be read, newest runs first: of one run, or of the newest `runs` runs (default: 100). */
+  deadLetters(options?: { readonly run?: string; readonly runs?: number }): Promise<DeadLetters>;
+  /** Replays a run from its log, without any model, tool, key or network. */
+  replay(run: string): Promise<ReplayReport>;
+  diff(one: string, other: string): Promise<RunDiff>;
+}
+
+export interface Cloister extends RunStarter, RunArchive {
+  readonly agents: readonly Agent[];
+  /** The folder, or null in memory-only mode. */
+  readonly workspace: string | null;
+  /** Sends a message to an agent of a run in this process. Returns the id of the message. */
+  send(run: string, text: string, target?: MessageTarget): string;
+  /** Everything that the agents of a run in this process publish on a topic from now on. */
+  subscribe(run: string, topic: string): AsyncIterable<Mail>;
+  readonly conversations: Conversations;
+  readonly checkpoints: Checkpoints;
+  /** Adds an agent. For later runs, it replaces an agent of the same name. */
+  register(agent: Agent): void;
+  /** Runs in progress continue. */
+  remove(agent: string): void;
   /** Rebuilds the list of runs, the step files and the outputs from the log, for one run or all. Returns the number of files. */
   rebuild(run?: string): Promise<number>;
   /** Stalls of the event loop since this Cloister was opened. */

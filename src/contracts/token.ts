@@ -81,11 +81,11 @@ export type TokenEntry = Omit<Of<typeof tokenShape>, 'expires'> & {
 
 export type AllowanceSpec = NonNullable<TokenEntry['allowance']>;
 
-type Allowed = { readonly budget?: Budget; readonly allowance?: Of<typeof allowanceShape> };
+type Caps = { readonly budget?: Budget; readonly allowance?: Of<typeof allowanceShape> };
 
 const nonNaN = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
 
-function budgetForAllowance({ budget, allowance }: Allowed): RuleBreach | null {
+function budgetForAllowance({ budget, allowance }: Caps): RuleBreach | null {
   for (const unit of ['tokens', 'usd'] as const)
     if (allowance?.[unit] !== undefined && budget?.[unit] === undefined)
       return {

@@ -4,14 +4,23 @@
 //   run-visible-at-once. As soon as it was started here, even before its first record.
 import { CloisterError } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
-import type { Caller, Cloister, CallerRun, RunMessage, RunReport, RunSummary, RunEvent, RunSession } from '#contracts';
+import type {
+  Caller,
+  CallerRun,
+  RunArchive,
+  RunMessage,
+  RunReport,
+  RunSummary,
+  RunEvent,
+  RunSession,
+} from '#contracts';
 import type { ActiveRun } from './served-run.ts';
 
 type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
 
 /** At most `most` runs, newest first. */
 export const listCallerRuns = async (
-  cloister: Cloister,
+  archive: RunArchive,
   live: ActiveRunMap,
   { name: caller }: Caller,
   most: number,
@@ -22,7 +31,7 @@ export const listCallerRuns = async (
     .filter((one) => one.caller.name === caller)
     .map(activeRunSummary);
   // probe: run-list-by-caller
-  const listed = await cloister.runs({ caller, most });
+  const listed = await archive.runs({ caller, most });
   const known = new Set(listed.map(({ run }) => run));
   return [...active.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
     .sort((one, other) => other.startedAt - one.startedAt)
@@ -31,19 +40,19 @@ export const listCallerRuns = async (
 
 /** Rejects with `run_unknown`. */
 export const findCallerRun = async (
-  cloister: Cloister,
+  archive: RunArchive,
   live: ActiveRunMap,
   caller: Caller,
   run: string,
 ): Promise<CallerRun> => {
   // probe: run-by-id
   const found = live.get(run as RunId);
-  const [listed] = await cloister.runs({ run });
+  const [listed] = await archive.runs({ run });
   const summary = listed ?? (found === undefined ? undefined : activeRunSummary(found));
   // probe: run-found-by-caller
   if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
-  const report = (): Promise<RunReport> => cloister.show(run);
+  const report = (): Promise<RunReport> => archive.show(run);
   return {
     summary,
     session,

@@ -32,7 +32,7 @@ import { budgetWithin, checkMayResume, startServedRun } from './start-run.ts';
 import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
 import { findCallerRun, listCallerRuns } from './caller-runs.ts';
-import type { ActiveRun, HeldByRun, ServeRunRequest } from './served-run.ts';
+import type { ActiveRun, RunHolds, ServeRunRequest } from './served-run.ts';
 import type { SlotQueue, RunSlot } from './slot-queue.ts';
 import { createRunSlot } from './slot-queue.ts';
 import { finishResident, ResidentSessions } from './resident-sessions.ts';
@@ -284,7 +284,7 @@ export class LocalAgentService implements AgentService {
     return entry;
   }
 
-  #serve(session: RunSession, held: HeldByRun, signal: AbortSignal | undefined): ServedRun {
+  #serve(session: RunSession, held: RunHolds, signal: AbortSignal | undefined): ServedRun {
     const { caller, agent, slot, settle, client, resident } = held;
     const { run, outcome } = session;
     const { clock, clients, ended } = this.#ports;

@@ -12,7 +12,7 @@ import type { ResidentRun } from './resident-sessions.ts';
 import type { RunSlot } from './slot-queue.ts';
 
 /** What a run for a caller holds. */
-export type HeldByRun = {
+export type RunHolds = {
   readonly caller: Caller;
   readonly agent: Agent;
   readonly request: AgentRequest;
@@ -25,7 +25,7 @@ export type HeldByRun = {
 };
 
 /** A run for a caller that is running in this process. */
-export type ActiveRun = HeldByRun & {
+export type ActiveRun = RunHolds & {
   readonly session: RunSession;
   readonly startedAt: number;
   /** The outcome as reported to the client. */

@@ -1,6 +1,6 @@
 // Starts a request as a run, as a turn of one of the caller's conversations, or as a resident.
 import { CloisterError } from '#base';
-import type { AgentRequest, Budget, Caller, Cloister, RunSession, RunSummary, ToolDefinition } from '#contracts';
+import type { AgentRequest, Budget, Caller, RunSession, RunStarter, RunSummary, ToolDefinition } from '#contracts';
 
 type StartOptions = {
   readonly caller: string;
@@ -10,7 +10,7 @@ type StartOptions = {
 
 /** Throws or rejects if the request is invalid. */
 export const startServedRun = (
-  cloister: Cloister,
+  runs: RunStarter,
   caller: Caller,
   { agent, input, context, history, conversation, resident, format, schema }: AgentRequest,
   options: StartOptions,
@@ -30,10 +30,10 @@ export const startServedRun = (
         'request_invalid',
         'format: not allowed for a long-lived agent; omit `format` and `schema`.',
       );
-    return cloister.spawn(agent, { ...given, ...turn, ...before, message: input });
+    return runs.spawn(agent, { ...given, ...turn, ...before, message: input });
   }
-  if (conversation !== undefined) return cloister.runTurn(agent, input, { ...given, ...form, ...turn });
-  return cloister.run(agent, input, { ...given, ...form, ...before });
+  if (conversation !== undefined) return runs.runTurn(agent, input, { ...given, ...form, ...turn });
+  return runs.run(agent, input, { ...given, ...form, ...before });
 };
 
 /** Throws if the run has ended, or is running, here or in another process. */

@@ -12,14 +12,14 @@ import type { TeamMailbox } from './task-intake.ts';
 import type { TeamSessionRunner } from './team-session-runner.ts';
 
 /** What commands act on. */
-export type CommandedRun = LocalRun & {
+export type CommandTarget = LocalRun & {
   readonly team: TeamSessionRunner | null;
   readonly hasEnded: boolean;
   assertRunning(): void;
   haltAfter(graceMs: number, cell: CellId): void;
 };
 
-export const runCommands: RunCommandTable<CommandedRun> = {
+export const runCommands: RunCommandTable<CommandTarget> = {
   cancel: (run) => {
     if (run.hasEnded || run.root.halted) return;
     // probe: run-record-cancel
@@ -101,7 +101,7 @@ const addContext = (run: LocalRun, text: string): void => {
   if ('refused' in passed) throw new CloisterError('crossing_refused', `${run.root.agent.name} accepts no history.`);
 };
 
-const refreshShare = (run: CommandedRun, to: CellId): number => {
+const refreshShare = (run: CommandTarget, to: CellId): number => {
   const share = run.getShare(to);
   if (share === undefined || run.hasEnded || run.root.halted)
     throw new CloisterError('cell_ended', `${to} was given no share of its caller's context, or is not running.`);

@@ -22,7 +22,7 @@ import { planProblems } from './coordinator-prompts.ts';
 import { listAgents } from './live-agents.ts';
 import { acceptOutsideSpawns } from './outside-spawn.ts';
 import { runCommands } from './run-commands.ts';
-import type { CommandedRun } from './run-commands.ts';
+import type { CommandTarget } from './run-commands.ts';
 import { TeamSessionRunner } from './team-session-runner.ts';
 import { sessionPorts } from './session-ports.ts';
 
@@ -36,7 +36,7 @@ export type RootCellSeed = {
 };
 
 /** A run in progress: what its cells share, its root's session, and what can be asked of it. */
-export class Run extends LocalRun implements CommandedRun {
+export class Run extends LocalRun implements CommandTarget {
   /** Rejects only if the run could not be recorded. */
   outcome!: Promise<Outcome>;
   /** The session of a team: its tasks, messages and the coordinator's memory. Null if the root is not a team. */

@@ -1,5 +1,5 @@
 // `audit`: verifies a run.
-import type { Cloister, RunReport } from '#contracts';
+import type { RunArchive, RunReport } from '#contracts';
 import { auditLines } from './shared/audit-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
@@ -23,9 +23,9 @@ export default defineCommand({
 });
 
 /** A damaged run cannot be shown, but its audit must still be printed. */
-const eventsOf = async (cloister: Cloister, run: string): Promise<RunReport['events']> => {
+const eventsOf = async (archive: RunArchive, run: string): Promise<RunReport['events']> => {
   try {
-    return (await cloister.show(run)).events;
+    return (await archive.show(run)).events;
   } catch {
     return [];
   }

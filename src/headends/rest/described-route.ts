@@ -20,10 +20,10 @@ type DescribedRoute<Query, Body, Found> = Pick<HttpRoute, 'method' | 'path'> & {
   readonly replies: JsonObject;
   /** Finds what the path names, before anything else is looked at: what a caller may not see does not exist. */
   find?(call: AdmittedRequest): Found;
-  answer(call: AdmittedRequest, given: Given<Query, Body, Found>): Promise<RouteReply>;
+  answer(call: AdmittedRequest, given: RouteInput<Query, Body, Found>): Promise<RouteReply>;
 };
 
-type Given<Query, Body, Found> = { readonly query: Query; readonly body: Body; readonly found: Found };
+type RouteInput<Query, Body, Found> = { readonly query: Query; readonly body: Body; readonly found: Found };
 
 /** No parameters, or no fields. */
 const nothing = object({});

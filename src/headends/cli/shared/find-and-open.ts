@@ -7,6 +7,7 @@ import type {
   Cloister,
   ConversationRef,
   ConversationSummary,
+  RunArchive,
   RunReport,
   RunSummary,
   TaskReport,
@@ -63,12 +64,12 @@ export const listKnownConversations = async <T>(
 
 const candidatesMax = 5;
 
-export const resolveRun = async (cloister: Cloister, name: string): Promise<RunId> =>
-  (await resolveSummary(cloister, name)).run;
+export const resolveRun = async (archive: RunArchive, name: string): Promise<RunId> =>
+  (await resolveSummary(archive, name)).run;
 
 /** `last` stands for the newest run. */
-export const resolveSummary = async (cloister: Cloister, name: string): Promise<RunSummary> => {
-  const summaries = await cloister.runs();
+export const resolveSummary = async (archive: RunArchive, name: string): Promise<RunSummary> => {
+  const summaries = await archive.runs();
   if (name === 'last' && summaries[0] !== undefined) return summaries[0];
   const runs = summaries.map(({ run }) => run);
   const found = matchPrefix(name, runs);
@@ -125,12 +126,12 @@ const listNames = (names: readonly string[]): string => {
  * conversations that the command will refuse: the runtime says why.
  */
 export const resolveConversation = async (
-  cloister: Cloister,
+  { conversations }: Pick<Cloister, 'conversations'>,
   { name, agent }: { readonly name: string; readonly agent: string | null },
   deleted: boolean,
   runtime: Pick<CliRuntime, 'defaultAgent'>,
 ): Promise<ConversationSummary> => {
-  const all = await cloister.conversations.list({ deleted: true });
+  const all = await conversations.list({ deleted: true });
   const fitting = all.filter((one) => one.name === name && (agent === null || one.agent === agent));
   const meant = fitting.filter(({ deletedAt }) => (deletedAt !== null) === deleted);
   const [found, ...others] = meant.length === 0 ? fitting : meant;

@@ -82,10 +82,10 @@ const dependencyText = (task: DrawableTask, byId: ReadonlyMap<string, DrawableTa
     : `after ${names.join(', ')}`;
 };
 
-type Picked = { readonly shown: readonly DrawableTask[]; readonly rest: ReadonlyMap<TaskStatus, number> };
+type TaskSelection = { readonly shown: readonly DrawableTask[]; readonly rest: ReadonlyMap<TaskStatus, number> };
 
 /** The screen is redrawn often and shows few tasks, so this makes a single cheap pass over all of them. */
-const pickTasks = (tasks: readonly DrawableTask[], height: number): Picked => {
+const pickTasks = (tasks: readonly DrawableTask[], height: number): TaskSelection => {
   const rest = new Map<TaskStatus, number>();
   if (tasks.length <= height) return { shown: tasks, rest };
   const shownMax = Math.max(0, height - 1);
@@ -102,7 +102,7 @@ const pickTasks = (tasks: readonly DrawableTask[], height: number): Picked => {
   return { shown, rest };
 };
 
-const restLines = (rest: Picked['rest'], { width, height, paint }: GraphView): readonly string[] => {
+const restLines = (rest: TaskSelection['rest'], { width, height, paint }: GraphView): readonly string[] => {
   const words = statusesByWeight.flatMap((status) => {
     const many = rest.get(status) ?? 0;
     return many === 0 ? [] : [`${count(many)} ${taskSigns[status].word}`];
