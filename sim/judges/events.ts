@@ -33,6 +33,6 @@ const seenBy = (kept: readonly Frame[], written: readonly Frame[]): readonly Fra
   written.length === 0 ? [] : [...kept.slice(0, written[0]!.no), ...written];
 
 const idsOf = (frames: readonly Frame[]): readonly string[] => {
-  const fold = projectEvents();
+  const fold = projectEvents('contents');
   return frames.flatMap((frame) => fold.next(frame).map(({ id }) => id));
 };

@@ -54,7 +54,7 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
       return { url: listenUrl(host, listening.port), port: listening.port };
     },
     async serveStdio(streams) {
-      stdio = await serveMcpStdio(agentService, { name: stdioCaller }, streams, about);
+      stdio = await serveMcpStdio(agentService, { name: stdioCaller, sees: 'contents' }, streams, about);
       return stdio;
     },
     async stop(graceMs = graceMsDefault) {

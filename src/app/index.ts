@@ -31,6 +31,7 @@ export type {
   DeadLetters,
   DeadReason,
   DurableEvent,
+  EventError,
   Entry,
   Explanation,
   Figures,
@@ -83,6 +84,7 @@ export type {
   Traffic,
   TurnOptions,
   VerifyReport,
+  Sees,
   TokenEntry,
 } from '#contracts';
 export type { ErrorClass, ErrorCode, Failure } from '#base';

@@ -225,7 +225,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const { validate, resources } = this.#shared;
     const ports = { validate, resources, windowLimitFor: (agent: Agent) => this.#agents.windowLimitFor(agent) };
     const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);
-    const fold = projectEvents();
+    const fold = projectEvents('contents');
     return { ...report, events: replayedFrames.flatMap((frame) => fold.next(frame)) };
   }
 
@@ -266,9 +266,9 @@ export class LocalCloister extends RunReader implements Cloister {
     }
   }
 
-  override async show(run: string): Promise<RunReport> {
+  override async show(run: string, options?: Parameters<Cloister['show']>[1]): Promise<RunReport> {
     await this.#runs.durable(parseRunId(run));
-    return super.show(run);
+    return super.show(run, options);
   }
 
   get stalls(): StallReport {

@@ -1,6 +1,6 @@
 // Everyone who reads a run while it runs: its events, and what other folds make of its frames.
 import type { CellId, RunId } from '#base';
-import type { Frame, LiveEvent, RunEvent } from '#contracts';
+import type { Frame, LiveEvent, RunEvent, Sees } from '#contracts';
 import { projectEvents } from '#core/events';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
@@ -79,8 +79,8 @@ export class RunFeed {
   }
 
   /** From the first on; a reader counts from its first `next`. `outcome` is awaited at the end. */
-  events(outcome: Promise<unknown>): AsyncIterator<RunEvent> {
-    const reader = new FrameReader<RunEvent>(projectEvents(), () => this.#recorded.readRecorded());
+  events(outcome: Promise<unknown>, sees: Sees): AsyncIterableIterator<RunEvent> {
+    const reader = new FrameReader<RunEvent>(projectEvents(sees), () => this.#recorded.readRecorded());
     return abortableIterator(this.#eventsFor(reader, outcome), () => {
       this.leave(reader);
       this.#eventReaders.delete(reader);

@@ -2,6 +2,7 @@
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import { parseRunId, checkOptions } from '#base/shapes';
+import { seesShape } from '#contracts';
 import type {
   CellWindow,
   RunArchive,
@@ -59,12 +60,13 @@ export class RunReader {
     return found.filter(isAsked).slice(0, most);
   }
 
-  async show(run: string) {
+  async show(run: string, options: Parameters<RunArchive['show']>[1] = {}) {
+    checkOptions(options, { sees: seesShape });
     const [frames, [found]] = await Promise.all([
       this.store.read(parseRunId(run)),
       this.store.list({ runs: [parseRunId(run)] }),
     ]);
-    return reportRun(frames, found?.state ?? 'interrupted', this.#openPauses?.());
+    return reportRun(frames, found?.state ?? 'interrupted', { sees: options.sees, pause: this.#openPauses?.() });
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {

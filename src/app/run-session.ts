@@ -2,6 +2,7 @@
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import { checkOptionType, checkOptions } from '#base/shapes';
+import { seesShape } from '#contracts';
 import type {
   AgentMessage,
   Answer,
@@ -321,8 +322,14 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#host.store.read(this.run);
   }
 
+  events(options: Parameters<RunSession['events']>[0] = {}): AsyncIterable<RunEvent> {
+    checkOptions(options, { sees: seesShape });
+    const { sees = 'contents' } = options;
+    return { [Symbol.asyncIterator]: () => this.#openFeed().events(this.outcome, sees) };
+  }
+
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
-    return this.#openFeed().events(this.outcome);
+    return this.#openFeed().events(this.outcome, 'contents');
   }
 }
 

@@ -9,9 +9,14 @@ import type { RunReport } from './runtime.ts';
 import type { DialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
+import type { Sees } from './token.ts';
 
 /** The holder of a token. Runs and conversations belong to the caller that created them. */
-export type Caller = { readonly name: string };
+export type Caller = {
+  readonly name: string;
+  /** How much of its runs it is shown. */
+  readonly sees?: Sees;
+};
 
 /** One request for one run. */
 export type AgentRequest = {

@@ -36,6 +36,9 @@ type Sizes = {
   readonly charsOut: number;
 };
 
+/** `detail`: what the outside said about the failure, for those who see causes. */
+export type EventError = PublicFailure & { readonly detail?: string };
+
 /** The figures of a run are the sums over its `model-end`, `tool-end` and `child-end` events. */
 export type DurableEvent = Base &
   (
@@ -78,7 +81,7 @@ export type DurableEvent = Base &
         /** How long it worked, without waiting for a slot or for the budget. */
         readonly ms: number;
         readonly calls: number;
-        readonly error: PublicFailure | null;
+        readonly error: EventError | null;
       } & Sizes)
     | { readonly type: 'tool-start'; readonly op: number; readonly tool: string; readonly args: string }
     | ({
@@ -90,7 +93,7 @@ export type DurableEvent = Base &
         readonly ms: number;
         /** The name of the offloaded output, if it was too long to show whole. */
         readonly output: string | null;
-        readonly error: PublicFailure | null;
+        readonly error: EventError | null;
         /** For the refused call of an agent: the agents from the root down to the one that was called. For people only: no model sees it. */
         readonly path?: readonly string[];
       } & Sizes)
@@ -112,7 +115,7 @@ export type DurableEvent = Base &
         readonly ok: boolean;
         readonly status: Status;
         /** Why it did not complete, and which limit ended it. */
-        readonly error: PublicFailure | null;
+        readonly error: EventError | null;
         readonly ms: number;
       } & Sizes)
     /** Before the next attempt or, with `for`, after the last answer: for the work of the agents that it spawned, `ms` at most. */
@@ -179,7 +182,7 @@ export type DurableEvent = Base &
         readonly type: 'session-end';
         readonly status: Status;
         readonly spent: Spent;
-        readonly error: PublicFailure | null;
+        readonly error: EventError | null;
       }
     /** The run continues after a crash; for `downMs` nothing happened. */
     | { readonly type: 'run-resume'; readonly downMs: number }

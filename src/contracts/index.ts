@@ -107,7 +107,7 @@ export type {
   StepContext,
   OperationValue,
 } from './engine.ts';
-export type { DurableEvent, LiveEvent, RunEvent } from './event.ts';
+export type { DurableEvent, EventError, LiveEvent, RunEvent } from './event.ts';
 export type {
   CellDiff,
   CellSide,
@@ -284,5 +284,5 @@ export {
 export type { Dependency } from './crossing-content.ts';
 export { vendorList } from './vendors.ts';
 export type { VendorType } from './vendors.ts';
-export { stdioCaller, tokenNameShape, tokenShape } from './token.ts';
-export type { AllowanceSpec, TokenEntry } from './token.ts';
+export { seesCauses, seesLevels, seesShape, stdioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
+export type { AllowanceSpec, Sees, TokenEntry } from './token.ts';

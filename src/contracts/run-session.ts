@@ -13,6 +13,7 @@ import type {
 } from './run-command.ts';
 import type { RunOutcome, Status } from './session.ts';
 import type { Task, TaskSpec, TeamMessage } from './team.ts';
+import type { Sees } from './token.ts';
 
 /** A run in progress. Iterate it for events: durable events from the start, live events from now on. */
 export interface RunSession extends AsyncIterable<RunEvent> {
@@ -23,6 +24,8 @@ export interface RunSession extends AsyncIterable<RunEvent> {
   readonly resident: boolean;
   /** Carries out a command. Every method that asks something of the run is one of them: use this one if you hold it as data. */
   do<K extends RunCommandName>(command: RunCommand<K>): RunCommandResults[K];
+  /** The same events as by iterating, for a reader who may not see everything (`sees`; default: `contents`). */
+  events(options?: { readonly sees?: Sees }): AsyncIterable<RunEvent>;
   cancel(): void;
   /** Adds context, which the model sees with its next request. Throws `cell_ended`. */
   addContext(text: string): void;

@@ -16,6 +16,7 @@ import type { TaskReport, TaskSpec } from './team.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
 import type { Outcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
+import type { Sees } from './token.ts';
 import type { ToolDefinition } from './tool.ts';
 
 export type RunOptions = {
@@ -105,7 +106,8 @@ export interface RunArchive {
     readonly most?: number | undefined;
     readonly since?: number | undefined;
   }): Promise<readonly RunSummary[]>;
-  show(run: string): Promise<RunReport>;
+  /** `sees`: for a reader who may not see everything; default: `contents`. */
+  show(run: string, options?: { readonly sees?: Sees }): Promise<RunReport>;
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
   audit(run: string): Promise<AuditReport>;
   /** What each cell's model is shown, by category, and how its window was reduced. */

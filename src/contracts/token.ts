@@ -6,6 +6,20 @@ import { budgetShape } from './shapes.ts';
 
 const tokenNameExpected = 'at most 40 letters, digits, dots, dashes or underscores';
 
+/**
+ * How much of a run somebody is shown. `answers`: what happened, and failures by code, without what the outside said about them.
+ * `causes`: also what each failure said, at every depth (a tool's error text, a provider's message). `contents`: also what
+ * models were shown and wrote, what tools got and returned, and what crossed. It decides what is read for somebody, never
+ * what is recorded or reaches a cell.
+ */
+export type Sees = (typeof seesLevels)[number];
+
+export const seesLevels = ['answers', 'causes', 'contents'] as const;
+
+export const seesShape: Shape<Sees> = oneOf(...seesLevels);
+
+export const seesCauses = (sees: Sees | undefined): boolean => sees === 'causes' || sees === 'contents';
+
 /** The caller that started this process and uses MCP over standard input. */
 export const stdioCaller = 'stdio';
 
@@ -53,9 +67,14 @@ export const tokenShape = withRules(
       allowance: about(allowanceShape, 'The maximum for all requests of a period together.'),
       requestsPerMinute: whole(1),
       running: about(whole(1), 'How many runs of this token may run at a time.'),
+      sees: about(
+        seesShape,
+        'How much of its runs the holder is shown: `causes` adds what failures said, `contents` what models and tools said.',
+        { default: 'answers' },
+      ),
       operator: about(
         boolean(),
-        'Its holder runs the server: `GET /health` also shows stalls of the process, and in which run and cell.',
+        'Its holder runs the server: sees `contents`, and `GET /health` also shows stalls of the process, and in which run and cell.',
       ),
       expires: about(
         {
@@ -78,6 +97,10 @@ export type TokenEntry = Omit<Of<typeof tokenShape>, 'expires'> & {
   /** Epoch milliseconds from which the token is refused. */
   readonly expiresAt?: number;
 };
+
+/** How much the holder of a token is shown. */
+export const tokenSees = ({ operator, sees }: Pick<TokenEntry, 'operator' | 'sees'>): Sees =>
+  operator === true ? 'contents' : (sees ?? 'answers');
 
 export type AllowanceSpec = NonNullable<TokenEntry['allowance']>;
 

@@ -2,7 +2,7 @@
 //
 //   answer-text-complete. The concatenated text ends with the whole answer, if there is one.
 //   answer-text-exact. It is exactly the answer when the agent wrote nothing else, or when `answerOnly` is set.
-import type { AnswerPiece, RunEvent, RunOutcome, RunSession } from '#contracts';
+import type { AnswerPiece, RunEvent, RunOutcome } from '#contracts';
 
 export type PiecesOptions = {
   /** Omits intermediate text: the answer is JSON, which cannot have a preface. */
@@ -103,11 +103,15 @@ const describeActivity = (event: RunEvent): string | null => {
 
 // Subscribes to events now, and buffers them until they are read.
 /** For one reader. Ends when the signal aborts. */
-export const eagerEvents = (session: RunSession, signal?: AbortSignal): AsyncIterable<RunEvent> => {
-  const iterator = session[Symbol.asyncIterator]();
+export const eagerEvents = (
+  events: AsyncIterable<RunEvent>,
+  outcome: Promise<unknown>,
+  signal?: AbortSignal,
+): AsyncIterable<RunEvent> => {
+  const iterator = events[Symbol.asyncIterator]();
   let first: Promise<IteratorResult<RunEvent>> | undefined = iterator.next();
   first.catch(() => undefined);
-  if (signal !== undefined) returnOnAbort(signal, session, iterator);
+  if (signal !== undefined) returnOnAbort(signal, outcome, iterator);
   return {
     [Symbol.asyncIterator]: () => ({
       next: () => {
@@ -123,10 +127,10 @@ export const eagerEvents = (session: RunSession, signal?: AbortSignal): AsyncIte
   };
 };
 
-const returnOnAbort = (signal: AbortSignal, session: RunSession, iterator: AsyncIterator<RunEvent>): void => {
+const returnOnAbort = (signal: AbortSignal, outcome: Promise<unknown>, iterator: AsyncIterator<RunEvent>): void => {
   const leave = (): void => void iterator.return?.();
   if (signal.aborted) return leave();
   signal.addEventListener('abort', leave, { once: true });
   const over = (): void => signal.removeEventListener('abort', leave);
-  session.outcome.then(over, over);
+  outcome.then(over, over);
 };

@@ -13,6 +13,7 @@ import type {
   RunSummary,
   RunEvent,
   RunSession,
+  Sees,
 } from '#contracts';
 import type { ActiveRun } from './served-run.ts';
 
@@ -52,13 +53,14 @@ export const findCallerRun = async (
   // probe: run-found-by-caller
   if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
-  const report = (): Promise<RunReport> => archive.show(run);
+  const { sees = 'answers' } = caller;
+  const report = (): Promise<RunReport> => archive.show(run, { sees });
   return {
     summary,
     session,
     report,
     dialog: async () => readDialog(await report()),
-    events: (after, signal) => eventsAfter(session, report, after, signal),
+    events: (after, signal) => eventsAfter(session, report, { after, sees }, signal),
   };
 };
 
@@ -114,7 +116,7 @@ const historyDialog = (history: RunReport['history']): readonly RunMessage[] =>
 export async function* eventsAfter(
   session: RunSession | null,
   report: () => Promise<RunReport>,
-  after: string | undefined,
+  { after, sees }: { readonly after: string | undefined; readonly sees: Sees },
   signal?: AbortSignal,
 ): AsyncGenerator<RunEvent> {
   if (session === null) {
@@ -125,7 +127,7 @@ export async function* eventsAfter(
   }
   if (after !== undefined) eventIndex((await report()).events, after);
   let skipping = after !== undefined;
-  const iterator = session[Symbol.asyncIterator]();
+  const iterator = session.events({ sees })[Symbol.asyncIterator]();
   const leave = (): void => void iterator.return?.();
   if (signal?.aborted === true) leave();
   signal?.addEventListener('abort', leave, { once: true });

@@ -100,7 +100,7 @@ export class ClientRun {
   /** Connects the run, which must not have started to work yet. */
   attach(session: RunSession): void {
     this.#session = session;
-    this.#events = eagerEvents(session)[Symbol.asyncIterator]();
+    this.#events = eagerEvents(session, session.outcome)[Symbol.asyncIterator]();
     this.#ports.onStart(session.run, this.#states);
     const over = (spent: SpentTokens): void => {
       this.#stopListening();

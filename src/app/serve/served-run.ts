@@ -41,7 +41,8 @@ export type ServeRunRequest = (signal: AbortSignal | undefined) => ServedRun;
 
 /** `activity`: the answer includes descriptions of activity. Must be called as soon as the run starts; it would otherwise miss the first events. */
 export const serveRun = (active: ActiveRun, activity: boolean): ServeRunRequest => {
-  const { session, agent, request, client } = active;
+  const { session, agent, request, client, caller } = active;
+  const { sees = 'answers' } = caller;
   const answerOnly =
     (request.format ?? (request.schema === undefined ? agent.signature.output.format : 'json')) === 'json';
   const options = { answerOnly, activity };
@@ -50,7 +51,7 @@ export const serveRun = (active: ActiveRun, activity: boolean): ServeRunRequest 
   return (signal) => {
     const hooks = { onDisconnect: active.onDisconnect, onWait: () => active.slot.release() };
     const { pieces, ...part } = client.serveRequest(options, hooks, signal);
-    return { ...runInfo(active), ...part, events: () => session, pieces: () => pieces };
+    return { ...runInfo(active), ...part, events: () => session.events({ sees }), pieces: () => pieces };
   };
 };
 
@@ -62,8 +63,9 @@ const runInfo = ({ session, agent, startedAt }: ActiveRun) => ({
 });
 
 const serveWholeRun = (active: ActiveRun, options: PiecesOptions, signal: AbortSignal | undefined): ServedRun => {
-  const { session, request, onDisconnect, outcome } = active;
-  const events = request.stream === true ? eagerEvents(session, signal) : session;
+  const { session, caller, request, onDisconnect, outcome } = active;
+  const shown = session.events({ sees: caller.sees ?? 'answers' });
+  const events = request.stream === true ? eagerEvents(shown, session.outcome, signal) : shown;
   if (signal?.aborted === true) onDisconnect();
   signal?.addEventListener('abort', onDisconnect, { once: true });
   const over = (): void => signal?.removeEventListener('abort', onDisconnect);

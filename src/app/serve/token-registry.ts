@@ -5,6 +5,7 @@
 //       looked up by hash, which a client cannot control, and exactly one full comparison follows in any case.
 import { timingSafeEqual } from 'node:crypto';
 import { sha256 as hashToken, CloisterError } from '#base';
+import { tokenSees } from '#contracts';
 import type { Caller, TokenEntry } from '#contracts';
 
 /** The entry for a token that was generated for this server only. */
@@ -27,7 +28,7 @@ export class TokenRegistry {
     this.#now = now;
   }
 
-  /** Undefined for a wrong or expired token. A request carries only the name from the entry. */
+  /** Undefined for a wrong or expired token. A request carries only the name, and how much it is shown. */
   findCaller(token: string): Caller | undefined {
     const presented = hashToken(token);
     const found = this.#byHash.get(presented);
@@ -36,7 +37,7 @@ export class TokenRegistry {
       Buffer.from(presented, 'latin1'),
     );
     const entry = this.#unlessExpired(isSame ? found : undefined);
-    return entry === undefined ? undefined : { name: entry.name };
+    return entry === undefined ? undefined : { name: entry.name, sees: tokenSees(entry) };
   }
 
   /** Undefined if the token has expired meanwhile, since connections can outlive tokens. */

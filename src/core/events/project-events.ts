@@ -1,15 +1,18 @@
 // Projects the log to events for people and headends. Used live, frame by frame, so it keeps only open operations.
 import { errorCatalogue, publicFailure, readTeamGoal, describeTeamGoal, unknownKind, utf8Bytes } from '#base';
-import type { CellId, Failure, Json, PublicFailure } from '#base';
+import type { CellId, Failure, Json } from '#base';
+import { seesCauses } from '#contracts';
 import type {
   Attempt,
   Birth,
   CrossingKind,
   DurableEvent,
+  EventError,
   Frame,
   Outcome,
   ModelReply,
   RecordOf,
+  Sees,
   ToolResultValue,
 } from '#contracts';
 import { followTasks } from '#core/tasks';
@@ -35,6 +38,7 @@ type OpenOperation = {
   readonly goal: Size;
 };
 type State = {
+  readonly sees: Sees;
   readonly agents: Map<CellId, string>;
   /** Names that differ from the agent's name. */
   readonly names: Map<CellId, string>;
@@ -45,9 +49,10 @@ type State = {
   readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: WindowState }>;
 };
 
-/** A fold over the frames of one run, in order. */
-export const projectEvents = (): EventFold => {
+/** A fold over the frames of one run, in order. `sees`: how much the reader of the events may see. */
+export const projectEvents = (sees: Sees): EventFold => {
   const state: State = {
+    sees,
     agents: new Map(),
     names: new Map(),
     open: new Map(),
@@ -143,9 +148,9 @@ const contentFor = ({ contents }: Frame, into: CellId, of: CrossingKind): string
 const childSessionStart = (frame: Frame, { birth, name }: RecordOf<'begin'>, state: State): readonly EventBody[] =>
   birth === undefined ? [] : [sessionStart(frame, birth, calledName(name), state)];
 
-const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows }: State): EventBody => {
+const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows, sees }: State): EventBody => {
   windows.delete(cell);
-  return { type: 'session-end', cell, status, spent, error: publicError(failure) };
+  return { type: 'session-end', cell, status, spent, error: eventError(failure, sees) };
 };
 
 const beginEvents = (frame: Frame, begin: RecordOf<'begin'>, state: State): readonly EventBody[] => {
@@ -198,11 +203,11 @@ const modelStart = (cell: CellId, op: number, { turn, model, bytes: promptBytes 
 });
 
 /** A request in flight when the process crashed has ended with an unknown outcome and is sent again. */
-const retryEvents = (cell: CellId, { op, uncertain }: RecordOf<'again'>, { open }: State): readonly EventBody[] => {
-  const info = open.get(`${cell}/${op}`)?.attempt;
+const retryEvents = (cell: CellId, { op, uncertain }: RecordOf<'again'>, state: State): readonly EventBody[] => {
+  const info = state.open.get(`${cell}/${op}`)?.attempt;
   if (info === undefined) return [];
   const lost: RecordOf<'settle'> = { type: 'settle', op, ok: false, failure: { code: 'indeterminate' }, uncertain };
-  return [modelEnd(cell, lost, info), modelStart(cell, op, info)];
+  return [modelEnd(cell, lost, info, state.sees), modelStart(cell, op, info)];
 };
 
 const noSize: Size = { bytes: 0, chars: 0 };
@@ -236,14 +241,15 @@ const settleEvents = (frame: Frame, settle: RecordOf<'settle'>, state: State): r
   if (started === undefined) return [];
   state.open.delete(`${cell}/${op}`);
   const { begin, attempt } = started;
-  if (attempt !== undefined) return [modelEnd(cell, settle, attempt)];
+  if (attempt !== undefined) return [modelEnd(cell, settle, attempt, state.sees)];
   if (begin.birth !== undefined) return childEnd(frame, settle, started, state);
   const tool = toolName(begin.name);
   if (tool === undefined) return [];
   const value = ok ? (settle.value as ToolResultValue | null) : null;
   const sizes = trafficSizes(argsSize(begin), value === null ? noSize : (value.output ?? textSize(value.text ?? '')));
   const output = value?.output?.name ?? null;
-  const end: EventBody = { type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error: publicError(failure) };
+  const error = eventError(failure, state.sees);
+  const end: EventBody = { type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error };
   const refused = begin.about?.['agent'];
   return [typeof refused === 'string' ? { ...end, path: [...pathTo(cell, state), refused] } : end];
 };
@@ -256,7 +262,7 @@ const pathTo = (cell: CellId, { agents, windows }: State): readonly string[] => 
   return path;
 };
 
-const modelEnd = (cell: CellId, settle: RecordOf<'settle'>, info: AttemptInfo): EventBody => {
+const modelEnd = (cell: CellId, settle: RecordOf<'settle'>, info: AttemptInfo, sees: Sees): EventBody => {
   const { op, ok, cost, uncertain, failure, ms = 0 } = settle;
   const { model } = info;
   const parts = ok ? (settle.value as unknown as ModelReply).parts : [];
@@ -278,7 +284,7 @@ const modelEnd = (cell: CellId, settle: RecordOf<'settle'>, info: AttemptInfo): 
     ms,
     ...trafficSizes(sent ? info : noSize, replySize(parts)),
     calls: parts.filter(({ type }) => type === 'call').length,
-    error: publicError(failure),
+    error: eventError(failure, sees),
   };
 };
 
@@ -315,7 +321,7 @@ const childEnd = (
     tool: calledName(begin.name),
     ok: ok && (status === 'completed' || status === 'partial'),
     status,
-    error: publicError(ended?.outcome.failure ?? failure),
+    error: eventError(ended?.outcome.failure ?? failure, state.sees),
     ms: at - started.at,
     ...trafficSizes(goal, textSize(contentFor(frame, cell, 'result'))),
   };
@@ -323,7 +329,9 @@ const childEnd = (
 };
 
 /** An unknown code can only come from a changed log; the audit reports it. */
-const publicError = (failure: Failure | null | undefined): PublicFailure | null => {
+const eventError = (failure: Failure | null | undefined, sees: Sees): EventError | null => {
   if (failure === null || failure === undefined) return null;
-  return publicFailure(Object.hasOwn(errorCatalogue, failure.code) ? failure : { code: 'defect' });
+  const error = publicFailure(Object.hasOwn(errorCatalogue, failure.code) ? failure : { code: 'defect' });
+  const { detail } = failure;
+  return seesCauses(sees) && detail !== undefined && detail !== '' ? { ...error, detail } : error;
 };

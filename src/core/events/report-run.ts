@@ -12,6 +12,7 @@ import type {
   Outcome,
   RunReport,
   RunSummary,
+  Sees,
   Spent,
   Stalls,
 } from '#contracts';
@@ -31,17 +32,21 @@ type CellState = {
   readonly total: Counts;
 };
 
-/**
- * `frames`: one run in log order. `state`: what the store knows of the run's owner. `pause`: awaited before each frame, so that
- * other work can be done in between; undefined: no need.
- */
+type ReportOptions = {
+  /** How much the reader of the report may see of its events. */
+  readonly sees?: Sees | undefined;
+  /** Awaited before each frame, so that other work can be done in between; undefined: no need. */
+  readonly pause?: (() => Promise<void> | undefined) | undefined;
+};
+
+/** `frames`: one run in log order. `state`: what the store knows of the run's owner. */
 export const reportRun = async (
   frames: readonly Frame[],
   state: RunSummary['state'],
-  pause?: () => Promise<void> | undefined,
+  { sees = 'contents', pause }: ReportOptions = {},
 ): Promise<RunReport> => {
   const states = new Map<CellId, CellState>();
-  const fold = projectEvents();
+  const fold = projectEvents(sees);
   const events: DurableEvent[] = [];
   for (const frame of frames) {
     const paused = pause?.();

@@ -1,15 +1,23 @@
 // `token`: creates a token for a client of `serve`.
+import { InvalidArgumentError } from 'commander';
+import { seesLevels } from '#contracts';
+import type { Sees } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { requiredArgument } from './shared/options.ts';
+import { requiredArgument, valueOption } from './shared/options.ts';
 
 export default defineCommand({
   about: 'create a token and its token-file entry',
-  examples: ['cloister token ci', 'cloister token ci --json'],
+  examples: ['cloister token ci', 'cloister token ci --sees causes', 'cloister token ci --json'],
   arguments: { name: requiredArgument('name of the client') },
-  run: async ({ name, json }, { server, output }) => {
+  options: {
+    sees: valueOption('<level>', `how much of its runs the client is shown: ${seesLevels.join(', ')}`, (text) =>
+      readSees(text),
+    ),
+  },
+  run: async ({ name, sees, json }, { server, output }) => {
     const { token, sha256 } = await server.makeToken(name);
-    const entry = { name, sha256 };
+    const entry = { name, sha256, ...(sees === null ? {} : { sees }) };
     output.result(json, { token, entry }, () => [
       `Token (shown only once): ${token}`,
       '',
@@ -19,3 +27,9 @@ export default defineCommand({
     return exitCode.completed;
   },
 });
+
+const readSees = (text: string): Sees => {
+  const found = seesLevels.find((level) => level === text);
+  if (found === undefined) throw new InvalidArgumentError(`It must be ${seesLevels.join(', ')}.`);
+  return found;
+};

@@ -31,7 +31,7 @@ export class Records {
   constructor(run: RecordedRun, isTeam: boolean) {
     this.#run = run;
     this.#isTeam = isTeam;
-    const project = projectEvents();
+    const project = projectEvents('answers');
     for (const frame of run.frames) {
       const { record, links = [] } = frame;
       this.#recordsFor(frame.cell).frames.push(frame);

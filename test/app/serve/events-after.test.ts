@@ -16,14 +16,16 @@ test('a client that reconnects gets what came after the last event it saw, of a 
   const report = () => cloister.show(session.run);
   const before = ids((await report()).events);
   expect(before.length).toBeGreaterThan(2);
-  const live = [undefined, ...before].map((after) => collectAll(eventsAfter(session, report, after)));
+  const live = [undefined, ...before].map((after) =>
+    collectAll(eventsAfter(session, report, { after, sees: 'contents' })),
+  );
   await new Promise((resolve) => setImmediate(resolve));
   gate.open();
   const all = ids(await collectAll(session));
   const read = await Promise.all(live);
   for (const [place, events] of read.entries()) expect(ids(events)).toEqual(all.slice(place));
   for (const [place, after] of [undefined, ...all].entries())
-    expect(ids(await collectAll(eventsAfter(null, report, after)))).toEqual(all.slice(place));
+    expect(ids(await collectAll(eventsAfter(null, report, { after, sees: 'contents' })))).toEqual(all.slice(place));
 });
 
 test('an event that the run never had is refused, not waited for', async () => {
@@ -33,9 +35,11 @@ test('an event that the run never had is refused, not waited for', async () => {
   await gate.arrived(1);
   const report = () => cloister.show(session.run);
   for (const one of [session, null])
-    await expect(collectAll(eventsAfter(one, report, 'gated-1/99'))).rejects.toMatchObject({
-      code: 'request_invalid',
-    });
+    await expect(collectAll(eventsAfter(one, report, { after: 'gated-1/99', sees: 'contents' }))).rejects.toMatchObject(
+      {
+        code: 'request_invalid',
+      },
+    );
   gate.open();
 });
 

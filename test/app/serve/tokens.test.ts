@@ -35,7 +35,7 @@ describe('a token', () => {
     const holders = ['clo_t0', 'clo_t19', 'clo_t7', 'clo_nobody', '', 'x'.repeat(10_000)].map((token) => {
       compare.mockClear();
       const holder = book.findCaller(token);
-      if (holder !== undefined) expect(Object.keys(holder)).toEqual(['name']);
+      if (holder !== undefined) expect(Object.keys(holder)).toEqual(['name', 'sees']);
       expect(compare.mock.calls.map((pair) => pair.map(({ byteLength }) => byteLength))).toEqual([[64, 64]]);
       return holder?.name;
     });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Frame, Outcome, RecordOf, Sees } from '#contracts';
 import { projectEvents, reportRun } from '#core/events';
 import {
   FrameWriter,
@@ -158,7 +159,7 @@ test('events carry the details of what happened', () => {
     goal: goals.child,
   });
   expect(all('model-end')[0]).toMatchObject({ ok: false, uncertain: 5_000, usd: 0, error: { code: 'model_server' } });
-  expect(all('model-end')[0]).not.toHaveProperty('error.detail');
+  expect(all('model-end')[0]).toHaveProperty('error.detail', 'overloaded');
   expect(all('model-end')[1]).toMatchObject({
     ok: true,
     provider: 'rehearsal',
@@ -189,7 +190,42 @@ test('events carry the details of what happened', () => {
   expect(all('session-end')[1]).toMatchObject({ status: 'completed', error: null, spent: { inputTokens: 620 } });
 });
 
+test('what a failure said is in the events of those who see causes, and of nobody else', () => {
+  const said = 'ENOENT: no such file, open /srv/plan.md';
+  const failing = frames.map((frame): Frame => {
+    const { record } = frame;
+    if (record.type === 'settle' && record.ended !== undefined)
+      return {
+        ...frame,
+        record: { ...record, ended: { ...record.ended, outcome: failed(record.ended.outcome, said) } },
+      };
+    return record.type === 'settle' && record.ok ? { ...frame, record: failedStep(record, said) } : frame;
+  });
+  const eventsFor = (sees: Sees) => {
+    const fold = projectEvents(sees);
+    return failing.flatMap((frame) => fold.next(frame));
+  };
+  const typesWithDetail = (sees: Sees) =>
+    new Set(eventsFor(sees).flatMap((event) => ('error' in event && event.error?.detail === said ? [event.type] : [])));
+  expect(JSON.stringify(eventsFor('answers'))).not.toContain('ENOENT');
+  for (const sees of ['causes', 'contents'] as const)
+    expect(typesWithDetail(sees)).toEqual(new Set(['model-end', 'tool-end', 'session-end', 'child-end']));
+});
+
+const failed = (outcome: Outcome, detail: string): Outcome => ({
+  ...outcome,
+  status: 'failed',
+  failure: { code: 'tool_failed', detail },
+});
+
+const failedStep = ({ op }: RecordOf<'settle'>, detail: string): RecordOf<'settle'> => ({
+  type: 'settle',
+  op,
+  ok: false,
+  failure: { code: 'tool_failed', detail },
+});
+
 test('the same frames give the same events, live or afterwards', () => {
-  const fold = projectEvents();
+  const fold = projectEvents('contents');
   expect(frames.flatMap((frame) => fold.next(frame))).toEqual(report.events);
 });

@@ -47,7 +47,7 @@ const wide: WindowLimit = { tokens: 100_000, by: 'default' };
 const narrow: WindowLimit = { tokens: 8_000, by: 'model' };
 
 const eventsOf = (frames: readonly Frame[]): readonly DurableEvent[] => {
-  const fold = projectEvents();
+  const fold = projectEvents('contents');
   return frames.flatMap((frame) => fold.next(frame));
 };
 

@@ -398,7 +398,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     expect(outcome.output).toBe(whole.outcome.output);
     expect(frames.map(({ record }) => record.type)).toEqual(['resume', 'close']);
     const project = (list: readonly Frame[]) => {
-      const events = projectEvents();
+      const events = projectEvents('contents');
       return list
         .flatMap((frame) => events.next(frame))
         .filter(({ type }) => type !== 'run-resume')

@@ -153,7 +153,8 @@ const fakeSession = (
     stopped = true;
     cancelled.resolve();
   };
-  return { ...noMail, run, outcome: ended.promise, cancel, [Symbol.asyncIterator]: events };
+  const iterable = { [Symbol.asyncIterator]: events };
+  return { ...noMail, ...iterable, run, outcome: ended.promise, cancel, events: () => iterable };
 };
 
 const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {

@@ -196,6 +196,7 @@ export const fakeResident = (given: Scene, behaviour: Behaviour, said: (text: st
       behaviour.onFinish?.('finish');
       end();
     },
+    events: () => ({ [Symbol.asyncIterator]: iterate }),
     [Symbol.asyncIterator]: iterate,
   };
 };
