@@ -6,7 +6,7 @@ import { anthropicRoutes } from '#headends/anthropic';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
 import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
-import { openaiRoutes } from '#headends/openai';
+import { absentRoutes, openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { checkServerOptions } from './server-options.ts';
 import { packageVersion } from './package-folder.ts';
@@ -104,7 +104,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     tokens,
     slots,
     runningPerCaller: slotLimits.runningPerCaller,
-    clients: { system: false, tools: false, activity: false, ...options.clients },
+    clients: { system: false, tools: false, activity: false, compat: false, ...options.clients },
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
     clock,
     ...(log === undefined ? {} : { ended: (run) => log({ type: 'run', ...run }) }),
@@ -150,7 +150,7 @@ const createApp = (
   };
   return buildApp({
     ...service,
-    routes: [...routes, ...plainRoutes],
+    routes: [...routes, ...absentRoutes, ...plainRoutes],
     formatError: restError,
     redact,
     onAnswered: answered,

@@ -71,7 +71,7 @@ const fields = {
   hosts: 'texts',
   origins: 'texts',
   slots: optionsShape({ running: number, runningPerAgent: number, waiting: number, waitingPerCaller: number }),
-  clients: optionsShape({ system: boolean(), tools: boolean(), activity: boolean() }),
+  clients: optionsShape({ system: boolean(), tools: boolean(), activity: boolean(), compat: boolean() }),
   clientToolMs: number,
   limits: optionsShape(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, number]))),
   log: 'any',

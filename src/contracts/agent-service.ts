@@ -130,6 +130,8 @@ export type ClientRules = {
   readonly tools: boolean;
   /** Whether the activity of sub-agents and tools is shown as reasoning, where the protocol has it. */
   readonly activity: boolean;
+  /** Whether optional fields and tools that are not supported are ignored, and named in a header, instead of refused. */
+  readonly compat: boolean;
 };
 
 /** A run for a caller, as seen by one request. With client tools, a run may span several requests. */

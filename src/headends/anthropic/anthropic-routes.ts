@@ -54,7 +54,7 @@ const isAnthropicClient = (headers: Headers): boolean => headers.has('anthropic-
 /** Everything that can be refused is refused before the stream starts. */
 const answerMessage = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   const parsed = parseMessagesRequest(call.body, service.clients);
-  const { request, results, userTexts, hasNewInput, stream, activity } = parsed;
+  const { request, results, userTexts, hasNewInput, stream, activity, headers } = parsed;
   const newRequest = stream || activity ? { ...request, stream: true } : request;
   const started = await startOrContinue(
     service,
@@ -63,8 +63,8 @@ const answerMessage = async (service: AgentService, call: AdmittedRequest): Prom
     call.signal,
   );
   const run = answerAsCall(started, parsed.answerTool);
-  if (!stream) return okReply(await messageReply(run, activity));
-  return { events: messageEvents(run, { activity, request: call.id }) };
+  if (!stream) return { ...okReply(await messageReply(run, activity)), headers };
+  return { events: messageEvents(run, { activity, request: call.id }), headers };
 };
 
 const okReply = (body: Json): RouteReply => ({ status: 200, body });

@@ -18,6 +18,7 @@ import {
   requestArguments,
   separateResults,
   parseTool,
+  withoutIgnored,
 } from '#headends/shared';
 
 type ParsedMessagesRequest = {
@@ -31,20 +32,27 @@ type ParsedMessagesRequest = {
   readonly stream: boolean;
   /** Whether the client sees what sub-agents and tools do. */
   readonly activity: boolean;
+  /** Of the response: what of the request was ignored. */
+  readonly headers: Readonly<Record<string, string>>;
 };
 
 export const parseMessagesRequest = (body: Json | undefined, clients: ClientRules): ParsedMessagesRequest => {
-  const fields = new BodyFields(body);
+  const kept = withoutIgnored(body, clients, ignorableFields);
+  const fields = new BodyFields(kept.body);
   const parsed = parseShared(fields, clients);
   const maxTokens = fields.value['max_tokens'];
   if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens) || maxTokens < 1)
     throw fields.invalid('max_tokens', 'a whole number of at least 1');
-  return { ...parsed, stream: fields.flag('stream'), activity: clients.activity && wantsThinking(fields) };
+  const activity = clients.activity && wantsThinking(fields);
+  return { ...parsed, stream: fields.flag('stream'), activity, headers: kept.headers };
 };
 
 /** Parses a request to count tokens: the same body without `max_tokens`. */
 export const parseCount = (body: Json | undefined, clients: ClientRules): AgentRequest => {
-  const { request, results } = parseShared(new BodyFields(body), clients);
+  const { request, results } = parseShared(
+    new BodyFields(withoutIgnored(body, clients, ignorableFields).body),
+    clients,
+  );
   return { ...request, context: [...(request.context ?? []), ...results.map(({ text }) => text)] };
 };
 
@@ -87,7 +95,7 @@ const parseClientTools = (fields: BodyFields, clients: ClientRules): Pick<AgentR
 const parseCustomTool = (tool: BodyFields): ClientTool => {
   const type = tool.optionalText('type') ?? 'custom';
   if (type === 'custom') return parseTool(tool, 'input_schema');
-  const reason = `only custom tools are supported, not ${JSON.stringify(type.slice(0, 40))}.`;
+  const reason = `only custom tools are supported, not ${JSON.stringify(type.slice(0, 40))}. ${operatorHints.compat}`;
   throw new CloisterError('request_unsupported', `${tool.path('type')}: ${reason}`);
 };
 
@@ -156,9 +164,10 @@ const wantsThinking = (fields: BodyFields): boolean => {
 // How each field of a Messages request is handled. A field in none of these lists is refused as unknown.
 /** Throws `request_invalid` for an unknown field, and `request_unsupported` for a known field that is not supported. */
 const checkMessageFields = (fields: BodyFields, { tools }: ClientRules, isForced: boolean): void => {
-  fields.allowOnly([...parsedFields, ...ignoredFields, ...Object.keys(refusedFields), 'tools', 'tool_choice']);
+  fields.allowOnly([...knownFields, ...Object.keys(refusedFields)]);
   for (const [name, reason] of Object.entries(refusedFields))
-    if (!isEmpty(fields.value[name])) fields.refuse(name, reason);
+    if (!isEmpty(fields.value[name])) fields.refuse(name, `${reason} ${operatorHints.compat}`);
+  checkThread(fields);
   // The client's only tool stands for a schema.
   if (isForced) return;
   if (!tools && !isEmpty(fields.value['tools'])) fields.refuse('tools', noClientTools);
@@ -196,6 +205,8 @@ const ignoredFields = [
   'top_p',
 ] as const;
 
+const knownFields = [...parsedFields, ...ignoredFields, 'thread', 'tools', 'tool_choice'] as const;
+
 /** Refused, because a client that sends one of these relies on an effect that would not occur. An empty array asks for nothing. */
 const refusedFields: Readonly<Record<string, string>> = {
   mcp_servers: 'the MCP servers of an agent come from its definition; a request cannot add any.',
@@ -204,7 +215,18 @@ const refusedFields: Readonly<Record<string, string>> = {
   fallbacks: 'the models of an agent come from its definition.',
   fallback_credit_token: 'the models of an agent come from its definition.',
   compaction: 'an agent compacts its own window.',
-  thread: 'threads are not supported; send earlier messages in `messages`.',
+};
+
+/** With `--compat`: what is refused otherwise, and what nobody here knows. */
+const ignorableFields = {
+  isField: (name: string): boolean => !(knownFields as readonly string[]).includes(name),
+  clientToolType: 'custom',
+};
+
+/** A request that creates a thread holds the whole dialog; one that continues a thread does not. */
+const checkThread = (fields: BodyFields): void => {
+  if (fields.optionalObject('thread')?.['type'] === 'create') return;
+  fields.refuse('thread', 'threads are not supported; send earlier messages in `messages`.');
 };
 
 const isEmpty = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;

@@ -75,6 +75,7 @@ export default defineCommand({
     allowSystem: flagOption('accept a client’s system prompt, as context'),
     allowTools: flagOption('accept client tools; the client executes them'),
     showActivity: flagOption('stream sub-agent and tool activity as reasoning'),
+    compat: flagOption('ignore optional fields and hosted tools of clients that are not supported'),
     maxRuns: {
       ...valueOption(
         '<n>',
@@ -113,7 +114,12 @@ export default defineCommand({
       workspace,
       hosts: given.allowHost,
       origins: given.allowOrigin,
-      clients: { system: given.allowSystem, tools: given.allowTools, activity: given.showActivity },
+      clients: {
+        system: given.allowSystem,
+        tools: given.allowTools,
+        activity: given.showActivity,
+        compat: given.compat,
+      },
       slots: slotLimits(given),
     };
     return serve(options, { json, memory, workspace, graceMs: (grace ?? 30) * 1000 }, context);

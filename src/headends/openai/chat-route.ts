@@ -38,13 +38,13 @@ export const chatRoute = (service: AgentService): HttpRoute => ({
   operation: chatOperation(service.clients),
   answer: async ({ caller, id, body, signal }) => {
     const { clients } = service;
-    const { request, stream, withUsage, results, userTexts, answerTool } = parseChat(body, clients);
+    const { request, stream, withUsage, results, userTexts, answerTool, headers } = parseChat(body, clients);
     const read = stream || clients.activity;
     const newRequest = request === null ? null : () => withObjectFormat({ ...request, stream: read }, service, caller);
     const started = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
     const run = answerAsCall(started, answerTool);
-    if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }) };
-    return { status: 200, body: await chatCompletion(run, clients.activity) };
+    if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }), headers };
+    return { status: 200, body: await chatCompletion(run, clients.activity), headers };
   },
 });
 

@@ -1,1 +1,2 @@
+export { absentRoutes } from './absent-routes.ts';
 export { openaiRoutes } from './openai-routes.ts';

@@ -1,10 +1,17 @@
 // Parses the body of a chat completion request.
 import type { Json } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
-import { splitDialog, BodyFields, refuseTwoFormats, requestArguments, separateResults } from '#headends/shared';
+import {
+  splitDialog,
+  BodyFields,
+  refuseTwoFormats,
+  requestArguments,
+  separateResults,
+  withoutIgnored,
+} from '#headends/shared';
 import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
 import { parseDialogMessage, contextFromSystemPrompt } from './message.ts';
-import { refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
+import { ignorableInChat, refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
 
 type ParsedChatRequest = {
   /** Null: the request holds only results of calls that a run waits for. */
@@ -14,13 +21,16 @@ type ParsedChatRequest = {
   /** The function whose arguments the answer is; null: the answer is text. */
   readonly answerTool: string | null;
   readonly stream: boolean;
+  /** Of the response: what of the request was ignored. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Whether the stream ends with the usage. */
   readonly withUsage: boolean;
 };
 
 /** Throws `request_invalid` or `request_unsupported`. */
 export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedChatRequest => {
-  const body = new BodyFields(json);
+  const kept = withoutIgnored(json, rules, ignorableInChat);
+  const body = new BodyFields(kept.body);
   const agent = body.text('model');
   const forced = parseForcedFunction(body, 'function');
   refuseUnsupported(body, unsupportedInChat(rules, forced !== null));
@@ -39,6 +49,7 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedCha
     userTexts,
     answerTool: forced?.name ?? null,
     stream: body.flag('stream'),
+    headers: kept.headers,
     withUsage: body.has('stream_options') && body.fields('stream_options').flag('include_usage'),
   };
 };

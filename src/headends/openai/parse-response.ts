@@ -2,11 +2,11 @@
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage, Caller, AgentService } from '#contracts';
-import { BodyFields, refuseTwoFormats, requestArguments, separateResults } from '#headends/shared';
+import { BodyFields, refuseTwoFormats, requestArguments, separateResults, withoutIgnored } from '#headends/shared';
 import { isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
 import { parseDialogMessage, contextFromSystemPrompt } from './message.ts';
 import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
-import { refuseUnsupported, unsupportedInResponses } from './unsupported-fields.ts';
+import { ignorableInResponses, refuseUnsupported, unsupportedInResponses } from './unsupported-fields.ts';
 
 export type ParsedResponseRequest = {
   /** Null: the request holds only results of calls that a run waits for. */
@@ -19,6 +19,8 @@ export type ParsedResponseRequest = {
   /** The function whose arguments the answer is; null: the answer is text. */
   readonly answerTool: string | null;
   readonly stream: boolean;
+  /** Of the response: what of the request was ignored. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The requested answer format, as the client sent it. */
   readonly format: JsonObject;
   /** The client's tools, as it sent them. */
@@ -30,7 +32,8 @@ type ResponseTurn = DialogMessage | { readonly answerOfRun: string };
 
 /** Throws `request_invalid`, `request_unsupported`, or `run_unknown` for an id that is not one of ours. */
 export const parseResponse = (json: Json | undefined, rules: ClientRules): ParsedResponseRequest => {
-  const body = new BodyFields(json);
+  const kept = withoutIgnored(json, rules, ignorableInResponses);
+  const body = new BodyFields(kept.body);
   const agent = body.text('model');
   const forced = parseForcedFunction(body);
   refuseUnsupported(body, unsupportedInResponses(rules, forced !== null));
@@ -58,6 +61,7 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
     previous: previous === undefined ? null : runFromResponseId(previous, 'previous_response_id'),
     answerTool: forced?.name ?? null,
     stream: body.flag('stream'),
+    headers: kept.headers,
     format: text.optionalObject('format') ?? { type: 'text' },
     tools: (rules.tools || forced !== null) && body.has('tools') ? body.list('tools') : [],
   };

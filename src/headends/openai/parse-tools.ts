@@ -1,7 +1,7 @@
 // Parses a client's functions and their results, if the operator allows client tools, and a function that stands for a schema.
 import { CloisterError, isObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, ClientTool, AgentService, Caller } from '#contracts';
-import { parseTool } from '#headends/shared';
+import { operatorHints, parseTool } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 import { dialogText } from './message.ts';
 
@@ -23,7 +23,7 @@ const parseFunctions = (body: BodyFields, inner: string | undefined): readonly C
     if (type !== 'function')
       throw new CloisterError(
         'request_unsupported',
-        `${tool.path('type')}: only functions are supported, not ${JSON.stringify(type.slice(0, 40))}.`,
+        `${tool.path('type')}: only functions are supported, not ${JSON.stringify(type.slice(0, 40))}. ${operatorHints.compat}`,
       );
     return parseTool(inner === undefined ? tool : tool.fields(inner), 'parameters');
   });

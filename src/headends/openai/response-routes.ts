@@ -28,14 +28,14 @@ export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
     answer: async ({ caller, body, signal }) => {
       const { clients } = service;
       const parsed = parseResponse(body, clients);
-      const { stream, format, previous, tools, results, userTexts, request, dialog } = parsed;
+      const { stream, format, previous, tools, results, userTexts, request, dialog, headers } = parsed;
       const read = stream || clients.activity;
       const newRequest = request && (() => completeRequest(service, caller, { request, previous, dialog }, read));
       const started = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
       const run = answerAsCall(started, parsed.answerTool);
       const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
-      if (stream) return { events: responseEvents(run, head, clients.activity) };
-      return { status: 200, body: await completeResponse(run, head, clients.activity) };
+      if (stream) return { events: responseEvents(run, head, clients.activity), headers };
+      return { status: 200, body: await completeResponse(run, head, clients.activity), headers };
     },
   },
   {

@@ -1,5 +1,6 @@
 // The fields of OpenAI's API that are not supported. A field is harmless if it is missing, null or one of its `accepted` values. Otherwise
-// the request is refused, because its sender would wait for an effect that never comes.
+// the request is refused, because its sender would wait for an effect that never comes. With `--compat`, fields that the answer does not
+// depend on (`ignorable`) are ignored, and so are tools other than functions.
 //
 // All other fields that are not parsed elsewhere are accepted without effect. The agent's definition decides about
 //   its model      temperature, top_p, top_k, frequency_penalty, presence_penalty, seed, reasoning, reasoning_effort, verbosity
@@ -8,22 +9,32 @@
 //   its provider   service_tier, prompt_cache_key, prompt_cache_options, prompt_cache_retention
 //   its tools      parallel_tool_calls: applies to client tools, if those are allowed
 // and the rest concerns only the client: metadata, user, safety_identifier, store (runs are always recorded), include,
-// stream_options.include_obfuscation, and the extensions of other compatible servers.
+// stream_options.include_obfuscation, prediction (which only makes an answer faster), and the extensions of other compatible servers.
 import { canonicalJson, CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
 import { operatorHints } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 
-type UnsupportedFields = Readonly<Record<string, { readonly accepted: readonly Json[]; readonly reason: string }>>;
+type UnsupportedField = {
+  readonly accepted: readonly Json[];
+  readonly reason: string;
+  /** Ignored with `--compat`. */
+  readonly ignorable?: true;
+};
+
+type UnsupportedFields = Readonly<Record<string, UnsupportedField>>;
 
 /** Throws `request_unsupported`. */
 export const refuseUnsupported = (body: BodyFields, unsupported: UnsupportedFields): void => {
-  for (const [field, { accepted, reason }] of Object.entries(unsupported)) {
+  for (const [field, { accepted, reason, ignorable }] of Object.entries(unsupported)) {
     if (!body.has(field)) continue;
     const value = canonicalJson(body.value[field]);
     if (!accepted.some((harmless) => canonicalJson(harmless) === value))
-      throw new CloisterError('request_unsupported', `${body.path(field)}: ${reason}`);
+      throw new CloisterError(
+        'request_unsupported',
+        `${body.path(field)}: ${reason}${ignorable === true ? ` ${operatorHints.compat}` : ''}`,
+      );
   }
 };
 
@@ -42,8 +53,8 @@ const choiceInBoth: UnsupportedFields = {
 };
 
 const inBoth: UnsupportedFields = {
-  top_logprobs: { accepted: [0], reason: noLogprobs },
-  moderation: { accepted: [], reason: 'moderation is not supported.' },
+  top_logprobs: { accepted: [0], reason: noLogprobs, ignorable: true },
+  moderation: { accepted: [], reason: 'moderation is not supported.', ignorable: true },
 };
 
 /** `isForced`: the client's only tool stands for a schema. */
@@ -62,13 +73,12 @@ const inChat: UnsupportedFields = {
   functions: { accepted: [[]], reason: noClientTools },
   function_call: { accepted: ['none', 'auto'], reason: noClientTools },
   n: { accepted: [1], reason: 'each request has exactly one answer.' },
-  logprobs: { accepted: [false], reason: noLogprobs },
-  logit_bias: { accepted: [{}], reason: 'logit bias is not supported.' },
-  stop: { accepted: [[], ''], reason: 'stop sequences are not supported.' },
-  prediction: { accepted: [], reason: 'predicted outputs are not supported.' },
+  logprobs: { accepted: [false], reason: noLogprobs, ignorable: true },
+  logit_bias: { accepted: [{}], reason: 'logit bias is not supported.', ignorable: true },
+  stop: { accepted: [[], ''], reason: 'stop sequences are not supported.', ignorable: true },
   audio: { accepted: [], reason: textOnly },
   modalities: { accepted: [['text'], []], reason: textOnly },
-  web_search_options: { accepted: [], reason: noClientTools },
+  web_search_options: { accepted: [], reason: noClientTools, ignorable: true },
 };
 
 const inResponses: UnsupportedFields = {
@@ -77,3 +87,11 @@ const inResponses: UnsupportedFields = {
   conversation: { accepted: [], reason: 'use previous_response_id to continue from a response.' },
   prompt: { accepted: [], reason: 'stored prompts are not supported; the agent has its own prompt.' },
 };
+
+const ignorableIn = (unsupported: UnsupportedFields) => ({
+  isField: (name: string): boolean => unsupported[name]?.ignorable === true,
+  clientToolType: 'function',
+});
+
+export const ignorableInChat = ignorableIn(inChat);
+export const ignorableInResponses = ignorableIn(inResponses);

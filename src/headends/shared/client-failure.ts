@@ -86,4 +86,5 @@ export const clientFailure = (failure: Failure): ClientFailure => {
 export const operatorHints = {
   system: 'The operator can allow it with --allow-system.',
   tools: 'The operator can allow them with --allow-tools.',
+  compat: 'The operator can have it ignored with --compat.',
 } as const;

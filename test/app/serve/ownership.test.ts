@@ -107,7 +107,7 @@ describe('a call of a client’s tool', () => {
       agents: ['lead'],
       tokens: new TokenRegistry(tokens, now),
       slots: new SlotQueue({ running: 16, runningPerAgent: 16, waiting: 64 }),
-      clients: { system: false, tools: true, activity: false },
+      clients: { system: false, tools: true, activity: false, compat: false },
       clock: systemClock,
     });
     const [ann, ben] = [{ name: 'ann' }, { name: 'ben' }];

@@ -59,7 +59,7 @@ const openService = async ({ running = 1, waiting = 8 } = {}) => {
     agents: ['host'],
     tokens: new TokenRegistry(entries, Date.now),
     slots,
-    clients: { system: false, tools: false, activity: false },
+    clients: { system: false, tools: false, activity: false, compat: false },
     clock: systemClock,
   });
   const begin = (input: string, { as = ann, resident = false } = {}) =>

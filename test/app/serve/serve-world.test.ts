@@ -26,7 +26,7 @@ const serving = (files: Files = {}) => {
     expose: false,
     hosts: [],
     origins: [],
-    clients: { system: false, tools: false, activity: false },
+    clients: { system: false, tools: false, activity: false, compat: false },
     slots: {},
     workspace: path('kept'),
     memory: false,

@@ -22,7 +22,7 @@ export const serve = (
       Date.now,
     ),
     slots: new SlotQueue(slotLimitsFor({}, 1)),
-    clients: { system: false, tools: true, activity: false },
+    clients: { system: false, tools: true, activity: false, compat: false },
     clock,
   });
 

@@ -86,7 +86,7 @@ const parsedEvent = ({ event, data }: ServerEvent): JsonObject => {
 };
 
 const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): AgentService => ({
-  clients: { system: false, tools: false, activity: false, ...options.clients },
+  clients: { system: false, tools: false, activity: false, compat: false, ...options.clients },
   agents: () => options.agents ?? [lead],
   agent: (_caller, name) => agentNamed(options.agents ?? [lead], name),
   startRun: async (_caller, asked) => {

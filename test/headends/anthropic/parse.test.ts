@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseCount, parseMessagesRequest } from '../../../src/headends/anthropic/parse-message.ts';
 
-const permissive: ClientRules = { system: true, tools: false, activity: true };
-const strict: ClientRules = { system: false, tools: false, activity: false };
+const permissive: ClientRules = { system: true, tools: false, activity: true, compat: false };
+const strict: ClientRules = { system: false, tools: false, activity: false, compat: false };
 
 const plain = { model: 'lead', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
 
@@ -230,7 +230,7 @@ test.each([
   ['a forced tool', { tool_choice: { type: 'any' } }, 'request_unsupported', 'tool_choice.type:'],
   ['stop sequences', { stop_sequences: ['END'] }, 'request_unsupported', 'stop_sequences:'],
   ['MCP servers', { mcp_servers: [{ url: 'https://x' }] }, 'request_unsupported', 'mcp_servers:'],
-  ['a thread', { thread: { type: 'create' } }, 'request_unsupported', 'thread:'],
+  ['a thread that goes on', { thread: { type: 'continue', id: 't' } }, 'request_unsupported', 'thread:'],
   ['a field that nobody knows', { tempreature: 1 }, 'request_invalid', 'tempreature:'],
   [
     'an image',

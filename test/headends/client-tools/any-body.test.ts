@@ -10,7 +10,7 @@ import { parseMessagesRequest } from '../../../src/headends/anthropic/parse-mess
 import { parseChat } from '../../../src/headends/openai/parse-chat.ts';
 import { parseResponse } from '../../../src/headends/openai/parse-response.ts';
 
-const rules: ClientRules = { system: true, tools: true, activity: false };
+const rules: ClientRules = { system: true, tools: true, activity: false, compat: false };
 
 type Turn =
   | { readonly by: 'person' | 'agent'; readonly text: string; readonly calls: readonly string[] }

@@ -10,6 +10,8 @@ export const protocolOf = (path: string, anthropicVersion = false): Protocol => 
   if (/^\/v1\/messages(?:\/count_tokens)?$/u.test(pathname)) return 'anthropic';
   if (/^\/v1\/models(?:\/|$)/u.test(pathname)) return anthropicVersion ? 'anthropic' : 'openai';
   if (/^\/v1\/(?:chat\/completions|responses)(?:\/|$)/u.test(pathname)) return 'openai';
+  if (/^\/v1\/(?:completions|embeddings|moderations|images\/generations|audio\/speech)$/u.test(pathname))
+    return 'openai';
   return 'rest';
 };
 

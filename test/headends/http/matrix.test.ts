@@ -85,6 +85,10 @@ const undescribed: readonly Address[] = [
   { method: 'GET', path: '/mcp/sse' },
   { method: 'POST', path: '/mcp/messages?session=0123' },
   { method: 'GET', path: '/mcp/ws', also: upgrade },
+  ...['completions', 'embeddings', 'moderations', 'images/generations', 'audio/speech'].map((absent) => ({
+    method: 'POST',
+    path: `/v1/${absent}`,
+  })),
 ];
 
 const addresses = async (opened: StartedServer): Promise<readonly Address[]> => {

@@ -102,7 +102,7 @@ export const fakeService = ({
   const happened = new EventCounts();
   const started: FakeService['started'] = [];
   const service: AgentService = {
-    clients: { system: false, tools: false, activity: false },
+    clients: { system: false, tools: false, activity: false, compat: false },
     agent: (_caller, name) => agents[name]!,
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
     startRun: async (caller, asked, signal) => {

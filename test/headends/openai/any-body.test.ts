@@ -100,7 +100,7 @@ const anyBody = fc.oneof(
 ) as fc.Arbitrary<Json>;
 
 const clients = [
-  { system: false, tools: false, activity: false },
+  { system: false, tools: false, activity: false, compat: false },
   { system: true, tools: false, activity: false },
   { system: true, tools: true, activity: false },
 ];

@@ -106,7 +106,6 @@ describe('a request', () => {
     [{ stop: 'END' }, 'stop'],
     [{ audio: { voice: 'alloy', format: 'wav' } }, 'audio'],
     [{ modalities: ['text', 'audio'] }, 'modalities'],
-    [{ prediction: { type: 'content', content: 'x' } }, 'prediction'],
     [{ web_search_options: {} }, 'web_search_options'],
     [{ moderation: { model: 'm' } }, 'moderation'],
     [{ messages: [{ role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'messages[0].role'],

@@ -81,7 +81,7 @@ const agentsOf = ({ name }: Caller): readonly Agent[] =>
 export const serve = (fakeRun: FakeRun = {}): FakeService => {
   const started: AgentRequest[] = [];
   const outcome = fakeRun.outcome ?? makeOutcome('completed', 'Paris.');
-  const clients = { system: false, tools: false, activity: false, ...fakeRun.clients };
+  const clients = { system: false, tools: false, activity: false, compat: false, ...fakeRun.clients };
   const service: AgentService = {
     clients,
     agents: agentsOf,

@@ -121,7 +121,7 @@ export type Behaviour = {
 };
 
 export class FakeService implements AgentService {
-  readonly clients = { system: false, tools: false, activity: false };
+  readonly clients = { system: false, tools: false, activity: false, compat: false };
   readonly storedRuns = new Map<string, StoredRun>();
   readonly behaviour: Behaviour;
   readonly routes: readonly HttpRoute[];

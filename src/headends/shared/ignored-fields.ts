@@ -1,0 +1,64 @@
+// What clients send along that has no effect here, and that is ignored if the operator says so (`--compat`).
+//
+//   ignored-is-named. Whatever is ignored only because of `--compat` is named in a header of the response.
+//   ignored-asks-for-no-call. Tools that the client runs itself are never ignored: the client would wait for calls that never
+//       come.
+import { isObject } from '#base';
+import type { Json } from '#base';
+import type { ClientRules } from '#contracts';
+
+/** What a protocol can leave out of a request without changing what the rest of it asks for. */
+type IgnorableFields = {
+  isField(name: string): boolean;
+  /** The type of the tools that the client runs itself; a tool without a type is one of them too. */
+  readonly clientToolType: string;
+};
+
+type KeptRequest = {
+  readonly body: Json | undefined;
+  /** The header that names what was left out; no header if nothing was. */
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** The request without what is ignored. */
+export const withoutIgnored = (
+  body: Json | undefined,
+  { compat }: ClientRules,
+  ignorable: IgnorableFields,
+): KeptRequest => {
+  if (!compat || !isObject(body)) return { body, headers: {} };
+  const ignored: string[] = [];
+  const kept: Record<string, Json | undefined> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (ignorable.isField(name)) {
+      if (!isUnset(value)) ignored.push(name);
+    } else if (name === 'tools' && Array.isArray(value)) {
+      const isKept = (tool: Json): boolean => hostedType(tool, ignorable.clientToolType) === undefined;
+      kept[name] = value.filter((tool: Json) => isKept(tool));
+      for (const [index, tool] of value.entries())
+        if (!isKept(tool)) ignored.push(`tools[${index}] ${hostedType(tool, ignorable.clientToolType)}`);
+    } else kept[name] = value;
+  }
+  return { body: kept, headers: ignored.length === 0 ? {} : { [ignoredHeader]: headerText(ignored) } };
+};
+
+const ignoredHeader = 'x-cloister-ignored';
+
+/** A client sets null, or an empty list or object, for what it does not use. */
+const isUnset = (value: Json | undefined): boolean =>
+  value === undefined ||
+  value === null ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+const hostedType = (tool: Json, clientToolType: string): string | undefined => {
+  const type: Json | undefined = isObject(tool) ? tool['type'] : undefined;
+  return typeof type === 'string' && type !== clientToolType ? type : undefined;
+};
+
+/** Names come from the client, so only plain characters of them are sent back, and not too many. */
+const headerText = (names: readonly string[]): string =>
+  names
+    .map((name) => name.slice(0, 60).replace(/[^\w.[\] -]/gu, '_'))
+    .join(', ')
+    .slice(0, 1000);
