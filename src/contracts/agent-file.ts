@@ -24,8 +24,8 @@ export type AgentReference = { readonly agent: string; readonly output?: OutputF
 /** The checked, normalised frontmatter: flat keys and `limits:` merged, durations in milliseconds, omitted keys absent. */
 export type Frontmatter = {
   readonly description: string;
-  readonly usage: string;
-  readonly output: OutputFormat;
+  readonly usage?: string;
+  readonly output?: OutputFormat;
   readonly toolName?: string;
   readonly input?: InputFormat;
   /** `<provider>/<model>`, in fallback order. */
@@ -67,6 +67,8 @@ export type AgentFile = {
   readonly prompt: string;
   /** The line of each key in the file, by dotted key. */
   readonly lines: Readonly<Record<string, number>>;
+  /** Keys that have no effect. */
+  readonly ignored: readonly Problem[];
 };
 
 /** The readable part of an invalid file. The names in it are still looked up. */
@@ -191,7 +193,9 @@ export type Warning = {
     | 'pattern-unchecked'
     /** No request, or no thinking of the level that is set, fits into a budget. */
     | 'budget-small'
-    | 'thinking-small';
+    | 'thinking-small'
+    /** A key of another runtime, which has no effect. */
+    | 'key-ignored';
   readonly agent: string;
   readonly message: string;
 };

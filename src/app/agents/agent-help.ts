@@ -28,7 +28,7 @@ export const agentHelp = async (path: string, launch: LaunchEnvironment): Promis
   return {
     name,
     description: frontmatter.description,
-    usage: frontmatter.usage,
+    usage: frontmatter.usage ?? frontmatter.description,
     toolName,
     modelToolName: toToolName(toolName),
     template: frontmatterTemplate({

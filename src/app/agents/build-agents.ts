@@ -10,7 +10,7 @@ import { dirname, relative, resolve, sep } from 'node:path';
 import { CloisterError } from '#base';
 import type { Agent, AgentOptions, Frontmatter, Problem, SpawnCaps, SpawnOptions } from '#contracts';
 import { buildAgent, withOutputFormat } from '#core/orchestration';
-import { mergeDefaults, capViolations, withCaps } from '#core/registry';
+import { mergeDefaults, capViolations, outputDefault, withCaps } from '#core/registry';
 import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 
@@ -103,6 +103,8 @@ const agentOptions = (
   { spawns, ...frontmatter }: Frontmatter,
   { children, caps }: BuildParts,
 ): AgentOptions => ({
+  usage: frontmatter.description,
+  output: outputDefault,
   ...frontmatter,
   name,
   prompt,

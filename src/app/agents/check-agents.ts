@@ -74,6 +74,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
     ...found,
     warnings: [
       ...found.warnings.filter(({ code }) => code !== 'unpriced'),
+      ...ignoredKeyWarnings(registry),
       ...passedOverWarnings(registry),
       ...(syntaxOnly ? [] : await unknownModelWarnings(registry)),
       ...secretWarnings(registry),
@@ -131,6 +132,15 @@ const passedOverModels = ({ agents, resolver }: Registry) => {
   }
   return [...found.values()];
 };
+
+const ignoredKeyWarnings = ({ linked }: Registry): readonly Warning[] =>
+  [...linked.values()].flatMap(({ file: { name, ignored } }) =>
+    ignored.map(({ file, line, key, message }) => ({
+      code: 'key-ignored',
+      agent: name,
+      message: `${file}${line === null ? '' : `:${line}`} \`${key}\`: ${message}`,
+    })),
+  );
 
 const passedOverWarnings = (registry: Registry): readonly Warning[] =>
   passedOverModels(registry).map(({ agent, model, missing }) => ({

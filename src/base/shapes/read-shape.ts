@@ -175,7 +175,9 @@ const reportWrong = (shape: Shape, value: unknown, at: Place, reading: Reading):
 const readList = (shape: ListForm & ShapeNotes, value: unknown, at: Place, reading: Reading): unknown => {
   const { of, min, single = false } = shape;
   if (!Array.isArray(value)) {
+    if (value === null && shape.mayBeEmpty === true) return [];
     if (!single) return reportWrong(shape, value, at, reading);
+    if (typeof value === 'string' && value.includes(',')) return readList(shape, splitAtCommas(value), at, reading);
     const item = readValue(of, value, at, reading);
     return item === undefined ? undefined : [item];
   }
@@ -196,6 +198,12 @@ const readList = (shape: ListForm & ShapeNotes, value: unknown, at: Place, readi
     return item;
   });
 };
+
+const splitAtCommas = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 
 /** An object that can be written in short counts as the item that its short form names. */
 const checkOnce = (seen: Set<unknown>, of: Shape, item: unknown, at: Place, reading: Reading): void => {

@@ -1,6 +1,7 @@
 // A shape as JSON Schema, for editors, for documents and for the check that both say the same.
 import type { Json, JsonObject } from '#base';
-import type { MapForm, ObjectForm, Shape, ShapeNotes } from './shape.ts';
+import { isOfType } from './fits-leaf.ts';
+import type { ListForm, MapForm, ObjectForm, Shape, ShapeNotes } from './shape.ts';
 
 /** `reference`: where the schema of a named shape stands. Without it, every schema stands where it is used. */
 export const jsonSchemaOf = (shape: Shape, reference?: (name: string) => string): JsonObject =>
@@ -79,7 +80,8 @@ const plainSchema = (shape: Exclude<Shape, { is: 'object' }>, reference: Referen
     case 'list': {
       const items = jsonSchemaOf(shape.of, reference);
       const list = { type: 'array', items, ...(shape.min === 0 ? {} : { minItems: shape.min }) };
-      return shape.single === true ? { anyOf: [items, { ...list, uniqueItems: true }] } : list;
+      if (shape.single !== true) return list;
+      return { anyOf: [items, { ...list, uniqueItems: true }, ...commaSchema(shape.of), ...nullSchema(shape)] };
     }
     case 'map':
       return mapSchema(shape, reference);
@@ -87,6 +89,11 @@ const plainSchema = (shape: Exclude<Shape, { is: 'object' }>, reference: Referen
       return eitherSchema(shape.of.map((one) => jsonSchemaOf(one, reference)));
   }
 };
+
+/** A list that is written as one text with commas. */
+const commaSchema = (of: Shape): readonly JsonObject[] => (isOfType(of, ',') ? [{ type: 'string', pattern: ',' }] : []);
+
+const nullSchema = ({ mayBeEmpty }: ListForm): readonly JsonObject[] => (mayBeEmpty === true ? [{ type: 'null' }] : []);
 
 /** A value of one type, or null, is said in short. */
 const eitherSchema = (schemas: readonly JsonObject[]): JsonObject => {

@@ -1,7 +1,7 @@
 // A shape describes a value once, as data. Reading it, its problems, its JSON Schema and its type follow from the description.
 //
-//   shape-equals-schema. `readShape` accepts what the schema of `jsonSchemaOf` accepts. Only a rule without a schema, and a
-//       value that exists in code only, are more than a schema can say.
+//   shape-equals-schema. `readShape` accepts what the schema of `jsonSchemaOf` accepts. Only a rule without a schema, the
+//       parts of a list that is written as text, and a value that exists in code only are more than a schema can say.
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
@@ -26,8 +26,17 @@ export type ShapeForm =
   | ObjectForm
   | { readonly is: 'either'; readonly of: readonly Shape[] };
 
-/** `single`: one item may be written without a list. Such lists are written by people, and an item counts once. */
-export type ListForm = { readonly is: 'list'; readonly of: Shape; readonly min: number; readonly single?: true };
+/**
+ * `single`: one item may be written without a list, and texts as one text with commas. Such lists are written by people, and
+ * an item counts once. `mayBeEmpty`: null is the empty list.
+ */
+export type ListForm = {
+  readonly is: 'list';
+  readonly of: Shape;
+  readonly min: number;
+  readonly single?: true;
+  readonly mayBeEmpty?: true;
+};
 
 export type MapForm = { readonly is: 'map'; readonly names?: Shape; readonly of: Shape };
 
@@ -181,7 +190,7 @@ export function openObject(required: ShapeFields, optional: ShapeFields = {}): S
 /** The value of this key may be written in place of the whole object. */
 export const withShort = <T>(shape: Shape<T>, short: string): Shape<T> => ({ ...shape, short }) as Shape<T>;
 
-/** The object may be null or empty, which is the same as leaving it out. */
+/** The object may be null or empty, which is the same as leaving it out. A list may be null, which is the empty list. */
 export const orEmpty = <T>(shape: Shape<T>): Shape<T> => ({ ...shape, mayBeEmpty: true }) as Shape<T>;
 
 export const either = <const S extends readonly Shape[]>(expected: string, ...of: S): Shape<Of<S[number]>> => ({

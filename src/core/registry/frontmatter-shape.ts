@@ -64,9 +64,16 @@ const needsJson = (shape: Shape): Shape =>
     schema: { if: { properties: { format: { const: 'json' } } }, else: { properties: { schema: false } } },
   });
 
-const outputFormat = needsJson(
-  block({ format: about(answerFormatShape, 'Answer format.', { example: 'text' }) }, { schema: answerSchema }),
-);
+const outputFormat = (notes: ShapeNotes = {}): Shape =>
+  needsJson(
+    block(
+      { format: about(answerFormatShape, 'Answer format.', { example: 'text', ...notes }) },
+      { schema: answerSchema },
+    ),
+  );
+
+/** What is asked for in files that do not say it. In code it is text. */
+export const outputDefault: OutputFormat = { format: 'markdown' };
 
 const inputFormat = needsJson(
   block(
@@ -87,7 +94,7 @@ const subAgent = withShort(
         example: './researcher.ai',
       }),
     },
-    { output: about(outputFormat, 'Output format this caller wants from it.', { example: { format: 'text' } }) },
+    { output: about(outputFormat(), 'Output format this caller wants from it.', { example: { format: 'text' } }) },
   ),
   'agent',
 );
@@ -96,11 +103,14 @@ const required = {
   description: about(text, 'One sentence that says what the agent does; callers use it to choose an agent.', {
     example: 'Says what it does, so that others know when to call it',
   }),
-  usage: about(text, 'Example input, for people.', { example: 'a question or a topic' }),
-  output: about(outputFormat, 'Output format.', { example: { format: 'text' } }),
 };
 
 const recommended = {
+  usage: about(text, 'Example input, for people.', {
+    example: 'a question or a topic',
+    otherwise: 'the description',
+  }),
+  output: about(outputFormat({ default: outputDefault.format }), 'Output format.', { example: { format: 'text' } }),
   toolName: about(
     pattern('^[A-Za-z0-9_.-]{1,64}$', nameExpected),
     'Name of the agent as a tool, for MCP clients and scripts. Models see `_` in place of dots.',
@@ -113,12 +123,12 @@ const recommended = {
     { example: ['anthropic/claude-sonnet-4-5', 'openai/gpt-5'], otherwise: "the run's default models" },
   ),
   tools: about(
-    oneOrMore(toolReference),
+    orEmpty(oneOrMore(toolReference)),
     'Tools the agent may use: built-in tools, all tools of a `<server>`, or one `<server>/<tool>`.',
     { example: ['read_file', 'browser/fetch'], default: [] },
   ),
   agents: about(
-    oneOrMore(subAgent),
+    orEmpty(oneOrMore(subAgent)),
     'Sub-agents, each offered to the model as a tool: paths relative to this file, or names.',
     { example: ['./researcher.ai', { agent: './writer.ai', output: { format: 'json' } }], default: [] },
   ),
@@ -218,9 +228,44 @@ export const keyHints: ReadonlyMap<string, string> = new Map([
     (key) => [key, 'The prompt is the text below the closing `---`.'] as const,
   ),
   ['settings', 'Its keys (`temperature`, `topP`, `seed`, `reasoning`) go at the top level.'],
-  ...['providers', 'mcpServers', 'env', 'apiKey', 'baseUrl', 'headers', 'url', 'command', 'args'].map(
+  ['model', 'Use `models`: a list in fallback order, each as `<provider>/<model>`.'],
+  [
+    'advisors',
+    'Nobody is asked before an agent starts. List them in `agents`, and say in the prompt when to ask them.',
+  ],
+  ['router', 'List the destinations in `agents`, and say in the prompt which of them to call for what.'],
+  ...['handoff', 'handoffs'].map(
+    (key) =>
+      [
+        key,
+        'A conversation is not handed over. List the agent in `agents`: its answer comes back. For a fixed order of agents, write a team file.',
+      ] as const,
+  ),
+  ['disallowedTools', 'Nothing is inherited, so there is nothing to forbid. List in `tools` what the agent may use.'],
+  ...['hooks', 'permissionMode'].map(
+    (key) =>
+      [key, 'The runtime runs no commands for an agent. Remove the key; `tools` says what the agent may use.'] as const,
+  ),
+  ...['providers', 'mcpServers', 'mcp-servers', 'env', 'apiKey', 'baseUrl', 'headers', 'url', 'command', 'args'].map(
     (key) => [key, `\`${key}\` ${definedByOperator}`] as const,
   ),
+]);
+
+/** Keys of other runtimes that only tune them. They have no effect here, which is a warning. */
+export const tuningKeys: ReadonlyMap<string, string> = new Map([
+  ['cache', 'Results of agents are not cached.'],
+  ['toolOutput', 'Long results are always kept as files; `max_tokens_per_step` sets how much is shown.'],
+  ['plugins', 'There are no plugins.'],
+  ...['repeatPenalty', 'topK', 'interleaved', 'reasoningTokens', 'stopSequences'].map(
+    (key) => [key, 'It is not sent to models.'] as const,
+  ),
+  ['stream', 'Answers are always streamed.'],
+  ...['verbose', 'traceLLM', 'traceMCP', 'traceSdk', 'traceSlack'].map(
+    (key) => [key, 'Everything is recorded; see `cloister show`.'] as const,
+  ),
+  ['maxConcurrentTools', 'Use `parallelToolCalls`.'],
+  ['mcpInitConcurrency', 'Servers are connected to when they are needed.'],
+  ['contextWindow', 'Use `contextTokensMax`.'],
 ]);
 
 // The frontmatter as a JSON Schema, so that editors and other programs can complete and check it.
@@ -232,9 +277,18 @@ export const frontmatterSchema = (): JsonObject => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Frontmatter of a Cloister agent file (.ai)',
   ...jsonSchemaOf(frontmatterShape, reference),
+  patternProperties: {
+    [`^(?:${[...tuningKeys.keys()].join('|')})$`]: {
+      description: 'A key of another runtime: ignored.',
+      deprecated: true,
+    },
+  },
   dependentSchemas: {
     // `gather` needs sub-agents to call.
-    gather: { required: ['agents'], properties: { agents: { not: { type: 'array', maxItems: 0 } } } },
+    gather: {
+      required: ['agents'],
+      properties: { agents: { not: { anyOf: [{ type: 'null' }, { type: 'array', maxItems: 0 }] } } },
+    },
     // `spawns` and the tool `spawn_agent` require each other.
     spawns: { required: ['tools'], properties: { tools: spawnTool } },
     tools: { anyOf: [{ required: ['spawns'] }, { properties: { tools: { not: spawnTool } } }] },
@@ -243,5 +297,8 @@ export const frontmatterSchema = (): JsonObject => ({
 });
 
 const spawnTool: JsonObject = {
-  anyOf: [{ const: 'spawn_agent' }, { type: 'array', contains: { const: 'spawn_agent' } }],
+  anyOf: [
+    { type: 'string', pattern: '(?:^|,)\\s*spawn_agent\\s*(?:,|$)' },
+    { type: 'array', contains: { const: 'spawn_agent' } },
+  ],
 };

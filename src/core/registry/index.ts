@@ -1,5 +1,5 @@
 export { checkTopology } from './topology.ts';
-export { frontmatterShape, modelSettingsShape, frontmatterSchema } from './frontmatter-shape.ts';
+export { frontmatterShape, modelSettingsShape, frontmatterSchema, outputDefault } from './frontmatter-shape.ts';
 export { capViolations, spawnCapsDefault, withCaps } from './mail-keys.ts';
 export { effectiveLimits, lowerLimits, lowestLimits, resolveLimits } from './limits.ts';
 export type { CellLimits } from './limits.ts';

@@ -46,7 +46,7 @@ export const parseAgentFile = (
       broken: { path, name, frontmatter: parsed.read, lines },
       problems: [...problems, ...parsed.problems],
     };
-  return { file: { path, name, frontmatter: parsed.frontmatter, prompt, lines }, problems };
+  return { file: { path, name, frontmatter: parsed.frontmatter, prompt, lines, ignored: parsed.ignored }, problems };
 };
 
 const nameProblem =

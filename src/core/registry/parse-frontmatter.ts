@@ -3,7 +3,7 @@ import type { JsonObject } from '#base';
 import type { ObjectForm, Shape, ShapePath } from '#base/shapes';
 import type { Frontmatter, Limits, Problem } from '#contracts';
 import { checkMailKeys } from './mail-keys.ts';
-import { frontmatterShape, keyHints } from './frontmatter-shape.ts';
+import { frontmatterShape, keyHints, tuningKeys } from './frontmatter-shape.ts';
 import { readKeys } from './read-yaml-file.ts';
 import type { FileLocation, ParsePorts, ReadKeys } from './read-yaml-file.ts';
 
@@ -15,16 +15,27 @@ export type ParsedFrontmatter = {
   readonly problems: readonly Problem[];
   /** Every key, with its path as written and the path under which it is stored. */
   readonly keys: readonly { readonly path: ShapePath; readonly into: ShapePath }[];
+  /** Keys that have no effect. */
+  readonly ignored: readonly Problem[];
 };
 
-export const parseFrontmatter = (value: JsonObject, where: FileLocation, ports: ParsePorts = {}): ParsedFrontmatter => {
+export const parseFrontmatter = (given: JsonObject, where: FileLocation, ports: ParsePorts = {}): ParsedFrontmatter => {
+  const value = Object.fromEntries(Object.entries(given).filter(([key]) => !tuningKeys.has(key)));
   const read = readTable(frontmatterShape, value, where, ports);
   const { gather, agents } = read.values as Partial<Frontmatter>;
   if (gather !== undefined && (agents ?? []).length === 0)
     read.report(['gather'], '`gather` needs at least one sub-agent in `agents`.');
   checkMailKeys(value, read.values, read.report);
-  return toResult(read);
+  return { ...toResult(read), ignored: ignoredKeys(given, where) };
 };
+
+const ignoredKeys = (given: JsonObject, where: FileLocation): readonly Problem[] =>
+  Object.keys(given).flatMap((key) => {
+    const why = tuningKeys.get(key);
+    if (why === undefined) return [];
+    const message = `This key has no effect. ${why}`;
+    return [{ file: where.file, line: where.line?.([key]) ?? null, key, message, nearest: null }];
+  });
 
 /** No key is required in defaults for agents. */
 const defaultsShape: Shape & ObjectForm = { ...frontmatterShape, required: [] };
@@ -79,7 +90,7 @@ const readTable = (shape: Shape & ObjectForm, value: JsonObject, where: FileLoca
 };
 
 // A test checks that the shape and the type agree.
-const toResult = (read: ReadKeys): ParsedFrontmatter => ({
+const toResult = (read: ReadKeys): Omit<ParsedFrontmatter, 'ignored'> => ({
   frontmatter: read.count() === 0 ? (read.values as Frontmatter) : null,
   read: read.values,
   problems: read.problems(),

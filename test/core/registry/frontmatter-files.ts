@@ -147,7 +147,7 @@ export const frontmatters = (unit: 'grapheme' | 'binary' = 'grapheme'): fc.Arbit
         }),
         topics,
       },
-      { requiredKeys: ['description', 'usage', 'output'] },
+      { requiredKeys: ['description'] },
     )
     .map(plain);
 };
@@ -189,11 +189,17 @@ export const written = (frontmatter: Frontmatter, choose: (ways: number) => numb
       ...(ms === undefined ? {} : { [choose(2) === 0 ? 'ms' : 'time']: duration(ms, choose) }),
     };
   }
-  const list = (items: readonly Json[]): Json => (items.length === 1 && choose(2) === 0 ? items[0]! : items);
+  const list = (items: readonly Json[]): Json => {
+    if (items.length === 1 && choose(2) === 0) return items[0]!;
+    return items.length > 1 && items.every((item) => typeof item === 'string') && choose(3) === 0
+      ? items.join(choose(2) === 0 ? ', ' : ' ,')
+      : items;
+  };
+  const listOrNothing = (items: readonly Json[]): Json => (items.length === 0 && choose(2) === 0 ? null : list(items));
   if (models !== undefined) top['models'] = list(models);
-  if (tools !== undefined) top['tools'] = list(tools);
+  if (tools !== undefined) top['tools'] = listOrNothing(tools);
   if (agents !== undefined)
-    top['agents'] = list(
+    top['agents'] = listOrNothing(
       agents.map((one) => (one.output === undefined && choose(2) === 0 ? one.agent : (one as Json))),
     );
   if (messages !== undefined) top['messages'] = list(messages);

@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { Frontmatter } from '#contracts';
 import { parseYaml } from '#adapters/yaml';
 import { frontmatterTemplate, parseAgentFile } from '#core/registry';
 import { codePoint } from '../../code-point.ts';
@@ -52,7 +51,7 @@ const seeds = (): readonly string[] => {
   const texts = fc.sample(frontmatters(), 300).map((frontmatter) => {
     const { description: _, usage: __, ...others } = frontmatter;
     const few = Object.entries(others).filter(([key]) => key === 'output' || choose(3) === 0);
-    const keys = written({ description: 'Works', usage: 'a topic', ...Object.fromEntries(few) } as Frontmatter, choose);
+    const keys = written({ description: 'Works', usage: 'a topic', ...Object.fromEntries(few) }, choose);
     return `---\n${stringify(keys, { aliasDuplicateObjects: false })}---\nWork.\n---\nMore.`;
   });
   return [

@@ -96,7 +96,11 @@ const odd = fc.oneof(
   fc.constantFrom<Json>({ agents: 'a' }, { templates: true }, { templates: { tools: [] } }, { templates: 'x' }),
   fc.constantFrom<Json>({ hear: 'a' }, { say: [] }, { agents: ['a'], pool: { a: 1 } }, { pool: { '-': 1 } }),
   fc.constantFrom<Json>({ agents: ['a'], grace: '5s' }, { agents: ['a'], children: -1 }, { agents: [] }),
-  fc.jsonValue({ maxDepth: 2 }).map((value) => value as Json),
+  // The parts of a list with commas are more than a schema can say.
+  fc
+    .jsonValue({ maxDepth: 2 })
+    .map((value) => value as Json)
+    .filter((value) => !/"[^"]*,[^"]*"/u.test(JSON.stringify(value))),
 );
 const keyNames = [
   ...frontmatterFields.map(({ key }) => key),

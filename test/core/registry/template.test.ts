@@ -15,6 +15,7 @@ const parse = (template: string, prompt: string): Frontmatter => {
 };
 
 const builtIn = {
+  output: { format: 'markdown' },
   input: { format: 'text' },
   tools: [],
   agents: [],
@@ -46,8 +47,6 @@ const resolved = (own: Frontmatter, config: Partial<Frontmatter>): Frontmatter =
 
 const placeholder = {
   description: 'Says what it does, so that others know when to call it',
-  usage: 'a question or a topic',
-  output: { format: 'text' },
 } as const;
 
 /** The agents to spawn, and the tool for it, are the agent's own and have no defaults. */
