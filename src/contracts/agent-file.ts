@@ -195,7 +195,9 @@ export type Warning = {
     | 'budget-small'
     | 'thinking-small'
     /** A key of another runtime, which has no effect. */
-    | 'key-ignored';
+    | 'key-ignored'
+    /** `{{ … }}` or `{% … %}` of a template language, which nothing fills in. */
+    | 'template-as-text';
   readonly agent: string;
   readonly message: string;
 };

@@ -165,12 +165,13 @@ const cycleProblem = (
   };
 };
 
-// `${include:notes/style.md}` in a prompt: replaced by the text of that file when the agent is loaded.
+// `${include:notes/style.md}` in a prompt, or `{% render 'notes/style.md' %}` as other runtimes write it: replaced by the text of that file when the agent is loaded.
 //
 //   include-own-folder. Only files in or below the agent's own folder are included; links that lead outside and hidden files
 //       are refused.
 //   include-part-of-definition. Included text is part of the definition: it is inserted once and recorded like the prompt.
-const placeholder = /\$\{include:([^}\n]{1,300})\}/gu;
+const placeholder =
+  /\$\{include:([^}\n]{1,300})\}|\{%-?[ \t]{0,20}render[ \t]{1,20}(['"])([^'"\n]{1,300})\2[ \t]{0,20}-?%\}/gu;
 const bytesMax = 1_000_000;
 const depthMax = 8;
 
@@ -181,8 +182,8 @@ export const includeFiles = (prompt: string, agentFile: string): IncludeResult =
   let bytes = 0;
 
   const fill = (text: string, from: string, chain: readonly string[]): string =>
-    text.replace(placeholder, (written, name: string) => {
-      const opened = open(name.trim(), from, chain);
+    text.replace(placeholder, (written, name: string | undefined, _quote, rendered: string | undefined) => {
+      const opened = open((name ?? rendered)!.trim(), from, chain);
       if (typeof opened === 'string') {
         problems.push(`${written}: ${opened}`);
         return written;
@@ -206,8 +207,7 @@ export const includeFiles = (prompt: string, agentFile: string): IncludeResult =
     };
   };
 
-  const text = prompt.includes('${include:') ? fill(prompt, agentFile, [agentFile]) : prompt;
-  return { text, problems };
+  return { text: fill(prompt, agentFile, [agentFile]), problems };
 };
 
 /** The real path of a plain, visible file inside the folder; null for anything else. */

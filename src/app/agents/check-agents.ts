@@ -25,6 +25,7 @@ import {
 } from '#core/registry';
 import { Configs } from './configs.ts';
 import type { Config } from './configs.ts';
+import { fileWarnings } from './file-warnings.ts';
 import { findRequiredConfig, providerName, runtimeTools } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { loadRegistry, redactProblems } from './registry.ts';
@@ -74,7 +75,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
     ...found,
     warnings: [
       ...found.warnings.filter(({ code }) => code !== 'unpriced'),
-      ...ignoredKeyWarnings(registry),
+      ...fileWarnings(registry),
       ...passedOverWarnings(registry),
       ...(syntaxOnly ? [] : await unknownModelWarnings(registry)),
       ...secretWarnings(registry),
@@ -132,15 +133,6 @@ const passedOverModels = ({ agents, resolver }: Registry) => {
   }
   return [...found.values()];
 };
-
-const ignoredKeyWarnings = ({ linked }: Registry): readonly Warning[] =>
-  [...linked.values()].flatMap(({ file: { name, ignored } }) =>
-    ignored.map(({ file, line, key, message }) => ({
-      code: 'key-ignored',
-      agent: name,
-      message: `${file}${line === null ? '' : `:${line}`} \`${key}\`: ${message}`,
-    })),
-  );
 
 const passedOverWarnings = (registry: Registry): readonly Warning[] =>
   passedOverModels(registry).map(({ agent, model, missing }) => ({
