@@ -1,5 +1,6 @@
-import { CloisterError } from '#base';
-import type { Agent, RunOptions } from '#contracts';
+import { CloisterError, readLibrarySchema } from '#base';
+import type { JsonObject } from '#base';
+import type { Agent, RunOptions, Schema } from '#contracts';
 import { addRequestTools, startableAgents, withOutputFormat } from '#core/orchestration';
 
 /** Says why a schema cannot be used; null when it can. */
@@ -44,10 +45,11 @@ const checkAgentSchemas = (
 /** Throws `options_invalid` when JSON is requested without a schema, or with an invalid one. */
 export const withRequestedFormat = (
   agent: Agent,
-  { format, schema }: Pick<RunOptions, 'format' | 'schema'>,
+  { format, schema: given }: Pick<RunOptions, 'format' | 'schema'>,
   problemOf: SchemaProblem,
 ): Agent => {
-  if (format === undefined && schema === undefined) return agent;
+  if (format === undefined && given === undefined) return agent;
+  const schema = given === undefined ? undefined : readSchema(given);
   const problem = schema === undefined ? null : problemOf(schema);
   if (problem !== null) throw new CloisterError('options_invalid', `schema: expected a JSON Schema: ${problem}`);
   if (format !== undefined && format !== 'json') {
@@ -63,6 +65,12 @@ export const withRequestedFormat = (
   );
 };
 
+const readSchema = (schema: Schema): JsonObject => {
+  const read = readLibrarySchema(schema);
+  if (typeof read === 'string') throw new CloisterError('options_invalid', `schema: expected ${read}.`);
+  return read === null ? (schema as JsonObject) : read.json;
+};
+
 /** Throws `options_invalid` for tools that cannot be used, or whose names the agent already uses. */
 export const withRequestTools = (
   agent: Agent,
@@ -71,7 +79,9 @@ export const withRequestTools = (
 ): Agent => {
   if (tools.length === 0) return agent;
   const extended = addRequestTools(agent, tools);
-  for (const { name, inputSchema } of tools) {
+  const names = new Set(tools.map(({ name }) => name));
+  for (const { name, inputSchema } of extended.resources.tools) {
+    if (!names.has(name)) continue;
     const problem = problemOf(inputSchema);
     if (problem !== null)
       throw new CloisterError('options_invalid', `tools.${name}.inputSchema: expected a JSON Schema: ${problem}`);

@@ -1,6 +1,6 @@
 // The library: `import { openCloister, defineAgent } from 'cloister'`.
 export { CloisterError } from '#base';
-export { buildSynthesisPrompt, buildTaskPrompt, defineAgent, defineTeam } from '#core/orchestration';
+export { buildSynthesisPrompt, buildTaskPrompt, defineAgent, defineTeam, defineTool } from '#core/orchestration';
 export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/tasks';
 export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
@@ -10,7 +10,14 @@ export type { Server, ServerLine, ServerOptions } from './server-options.ts';
 export { hashToken, makeToken } from './make-token.ts';
 export type {
   Agent,
+  AgentData,
+  AgentInput,
   AgentOptions,
+  ArgsOf,
+  InputOf,
+  JsonSchema,
+  ParsedOf,
+  Schema,
   AgentMessage,
   Answer,
   CheckReport,
@@ -78,6 +85,7 @@ export type {
   TeamRunOptions,
   TeamSession,
   ToolDefinition,
+  ToolOptions,
   ToolFigures,
   ToolOutput,
   ToolSource,
@@ -87,4 +95,4 @@ export type {
   Sees,
   TokenEntry,
 } from '#contracts';
-export type { ErrorClass, ErrorCode, Failure } from '#base';
+export type { ErrorClass, ErrorCode, Failure, Json, JsonObject, StandardSchema } from '#base';

@@ -3,6 +3,8 @@ import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
 import type {
   Agent,
+  AgentData,
+  AgentInput,
   Checkpoints,
   Cloister,
   Conversations,
@@ -14,6 +16,7 @@ import type {
   RunOptions,
   RunReport,
   RunSession,
+  Schema,
   MessageTarget,
   StallReport,
   TaskSpec,
@@ -99,8 +102,12 @@ export class LocalCloister extends RunReader implements Cloister {
     this.#agents.remove(agent);
   }
 
-  run(agent: string | Agent, input: string | JsonObject, options: RunOptions = {}): RunSession {
-    const request = this.#requests.checkRun(agent, input, options);
+  run<A extends Agent = Agent, const S extends Schema = never>(
+    agent: string | A,
+    input: AgentInput<A>,
+    options: RunOptions<S> = {},
+  ): RunSession<AgentData<A, S>> {
+    const request = this.#requests.checkRun(agent, input as string | JsonObject, options);
     const { budget, signal, caller } = options;
     const start = {
       agent: request.agent,
@@ -109,7 +116,8 @@ export class LocalCloister extends RunReader implements Cloister {
       history: this.#requests.historyFor(request),
       caller,
     };
-    return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
+    // The schema has been checked: what it accepts has its type.
+    return this.#runs.start(this.#shared.ids.random() as RunId, start, signal) as RunSession<never>;
   }
 
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options: TasksOptions = {}): TeamSession {
@@ -126,12 +134,17 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.start(this.#shared.ids.random() as RunId, { agent, goal, budget }, signal);
   }
 
-  async runTurn(agent: string, input: string | JsonObject, options: TurnOptions = {}): Promise<RunSession> {
+  async runTurn<const S extends Schema = never>(
+    agent: string,
+    input: string | JsonObject,
+    options: TurnOptions<S> = {},
+  ): Promise<RunSession<AgentData<Agent, S>>> {
     const request = this.#requests.checkRun(agent, input, options);
     refuseTeamConversation(request.agent);
     const conversation = conversationRef(request.agent.name, options.conversation);
     const { budget, signal, caller } = options;
-    return this.#runs.opening(this.#runTurn(request, conversation, { budget, signal, caller }));
+    const session = await this.#runs.opening(this.#runTurn(request, conversation, { budget, signal, caller }));
+    return session as RunSession<never>;
   }
 
   async spawn(agent: string | Agent, options: ResidentOptions = {}): Promise<RunSession> {

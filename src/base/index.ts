@@ -31,5 +31,7 @@ export { parseStrictJson } from './strict-json.ts';
 export type { StrictJson } from './strict-json.ts';
 export { checkRecordFormat, readRecordedBy, recordFormatProblem, recordFormats } from './record-format.ts';
 export type { RecordedBy } from './record-format.ts';
+export { readLibrarySchema } from './standard-schema.ts';
+export type { StandardSchema } from './standard-schema.ts';
 export { unknownKind } from './unknown-kind.ts';
 export { bufferedBytesMax } from './buffered-bytes.ts';

@@ -1,11 +1,12 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { Hash, JsonObject } from '#base';
+import type { Hash, Json, JsonObject } from '#base';
 import type { Budget } from './amounts.ts';
 import type { GrantName, ShareName } from './crossing.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
 import type { TeamRules } from './team.ts';
 import type { Model } from './model.ts';
-import type { BuiltinTool, ToolDefinition, ToolSource } from './tool.ts';
+import type { InputOf, Schema } from './schema.ts';
+import type { BuiltinTool, CallableTool, ToolDefinition, ToolSchema, ToolSource } from './tool.ts';
 
 /**
  * Fixed caps on a session. Exceeding `mailTimeout` or a snake_case limit ends the session with `limit`; child cells have defaults
@@ -43,8 +44,8 @@ export type ModelSettings = {
 export type InputFormat = { readonly format: 'text' | 'json'; readonly schema?: JsonObject };
 export type OutputFormat = { readonly format: 'text' | 'markdown' | 'json'; readonly schema?: JsonObject };
 
-/** The options of `defineAgent`. */
-export type AgentOptions = {
+/** The options of `defineAgent`. The schemas give the types of its input and of `outcome.data`. */
+export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema> = {
   readonly name: string;
   readonly description: string;
   /** Example input, for people. */
@@ -62,8 +63,8 @@ export type AgentOptions = {
   /** Name of the agent as a tool, for MCP clients, events and reports. Models see `_` in place of dots. Default: the agent's name. */
   readonly toolName?: string;
   /** With `json`, callers send an object that matches the schema instead of text. */
-  readonly input?: InputFormat;
-  readonly output?: OutputFormat;
+  readonly input?: Pick<InputFormat, 'format'> & { readonly schema?: In };
+  readonly output?: Pick<OutputFormat, 'format'> & { readonly schema?: Out };
   /** Hint to the model: how many agents to call in parallel. */
   readonly agentsAtOnce?: number;
   /** Prompt caching, for providers that make it optional. */
@@ -109,7 +110,9 @@ export type SpawnOptions = {
 };
 
 /** A validated, frozen definition, in groups by who reads them. Only `defineAgent` creates one. */
-export type Agent = {
+export type Agent<Input = unknown, Data = unknown> = {
+  /** Never set: it carries the types of its input and of its JSON answer. */
+  readonly '~types'?: { readonly input: Input; readonly data: Data };
   readonly name: string;
   readonly description: string;
   readonly usage: string;
@@ -130,6 +133,19 @@ export type Agent = {
   readonly digest: Hash;
 };
 
+/** What callers may give to an agent: text, or an object of this type. */
+export type AgentInput<A extends Agent> =
+  | string
+  | (unknown extends TypesOf<A>['input'] ? JsonObject : TypesOf<A>['input']);
+
+/** The type of a JSON answer: that of the schema of the request, or else of the agent. */
+export type AgentData<A extends Agent, S extends Schema = never> = KnownData<
+  [S] extends [never] ? TypesOf<A>['data'] : InputOf<S>
+>;
+
+type KnownData<Data> = unknown extends Data ? Json : Data;
+type TypesOf<A extends Agent> = NonNullable<A['~types']>;
+
 /** How it is called, and what it answers: for callers, models and clients. */
 export type AgentSignature = {
   /** Its name as a tool, as written. */
@@ -145,7 +161,7 @@ export type AgentNeeds = {
   readonly models: readonly (Model | string)[];
   readonly caching: 'full' | 'none';
   readonly settings: ModelSettings;
-  readonly tools: readonly ToolDefinition[];
+  readonly tools: readonly CallableTool[];
   readonly builtins: readonly BuiltinTool[];
   readonly sources: readonly ToolSource[];
   /** `<server>` or `<server>/<tool>`. */
@@ -235,5 +251,3 @@ export type AgentDefinition = {
   readonly settings: ModelSettings;
   readonly budget: Budget;
 };
-
-export type ToolSchema = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };

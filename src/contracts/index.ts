@@ -1,12 +1,13 @@
 export type {
   Agent,
+  AgentData,
+  AgentInput,
   AgentOptions,
   AgentDefinition,
   Limits,
   OutputFormat,
   ModelSettings,
   SpawnOptions,
-  ToolSchema,
   AgentCaps,
   InputFormat,
   AgentNeeds,
@@ -214,15 +215,19 @@ export type { TeamOptions } from './team-options.ts';
 export type { MigrationReport, RunLog, RunSummary, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
 export type {
   BuiltinTool,
+  CallableTool,
   ListedTools,
   MailTool,
   RetrySafety,
   StoredOutput,
   ToolDefinition,
+  ToolOptions,
+  ToolSchema,
   ToolOutput,
   ToolSource,
   ToolResultValue,
 } from './tool.ts';
+export type { ArgsOf, InputOf, JsonSchema, ParsedOf, Schema } from './schema.ts';
 export type {
   CheckSteps,
   Clock,

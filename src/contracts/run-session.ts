@@ -1,4 +1,4 @@
-import type { CellId, ErrorCode, RunId } from '#base';
+import type { CellId, ErrorCode, Json, RunId } from '#base';
 import type { RunEvent } from './event.ts';
 import type { Mail } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
@@ -16,10 +16,10 @@ import type { Task, TaskSpec, TeamMessage } from './team.ts';
 import type { Sees } from './token.ts';
 
 /** A run in progress. Iterate it for events: durable events from the start, live events from now on. */
-export interface RunSession extends AsyncIterable<RunEvent> {
+export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   readonly run: RunId;
   /** Does not reject for an expected ending; rejects if the run could not be recorded. */
-  readonly outcome: Promise<RunOutcome>;
+  readonly outcome: Promise<RunOutcome<Data>>;
   /** Whether it is long-lived: it handles many messages, until it is asked to finish. */
   readonly resident: boolean;
   /** Carries out a command. Every method that asks something of the run is one of them: use this one if you hold it as data. */

@@ -1,6 +1,6 @@
 // The interface that headends use and the library exports.
 import type { CellId, JsonObject, RecordedBy, RunId } from '#base';
-import type { Agent, OutputFormat } from './agent.ts';
+import type { Agent, AgentData, AgentInput, OutputFormat } from './agent.ts';
 import type { DialogMessage } from './dialog-message.ts';
 import type { Budget, Figures, Spent, Stalls } from './amounts.ts';
 import type { ForkOptions, ReplayReport, RunDiff } from './replay-and-verify.ts';
@@ -14,16 +14,17 @@ import type { MessageTarget } from './run-command.ts';
 import type { RunSession, TeamSession } from './run-session.ts';
 import type { TaskReport, TaskSpec } from './team.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
+import type { Schema } from './schema.ts';
 import type { Outcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
 import type { Sees } from './token.ts';
 import type { ToolDefinition } from './tool.ts';
 
-export type RunOptions = {
+export type RunOptions<S extends Schema = Schema> = {
   readonly budget?: Budget;
   readonly signal?: AbortSignal;
-  /** Requests JSON that matches this JSON Schema, overriding the agent's own output format. */
-  readonly schema?: JsonObject;
+  /** Requests JSON that matches this schema, overriding the agent's own output format. */
+  readonly schema?: S;
   /** Answer format, overriding the agent's own; `json` needs a schema, here or in the agent. */
   readonly format?: OutputFormat['format'];
   /** Additional context. It is separate from the dialog and stays in the window longer. */
@@ -39,7 +40,7 @@ export type RunOptions = {
   readonly caller?: string;
 };
 
-export type TurnOptions = RunOptions & {
+export type TurnOptions<S extends Schema = Schema> = RunOptions<S> & {
   /** The name of one of the agent's own conversations, or another agent's conversation to which it is attached. */
   readonly conversation?: string | ConversationRef;
 };
@@ -67,13 +68,21 @@ export type TeamRunOptions = Pick<RunOptions, 'budget' | 'signal'> & {
 /** Starts runs and continues them. */
 export interface RunStarter {
   /** `input`: text, or an object with the arguments of the agent's tool. Throws a CloisterError for an unknown agent or an unusable goal. */
-  run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
+  run<A extends Agent = Agent, const S extends Schema = never>(
+    agent: string | A,
+    input: AgentInput<A>,
+    options?: RunOptions<S>,
+  ): RunSession<AgentData<A, S>>;
   /** Runs your tasks with a team. Throws `tasks_invalid` before anything runs. */
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options?: TasksOptions): TeamSession;
   /** Lets the team's coordinator plan the tasks, runs them, and lets the coordinator answer. */
   runTeam(team: string | Agent, goal: string, options?: TeamRunOptions): TeamSession;
   /** Runs one turn of an agent in one of its conversations, or in one it is attached to. Default conversation: `main`. */
-  runTurn(agent: string, input: string | JsonObject, options?: TurnOptions): Promise<RunSession>;
+  runTurn<const S extends Schema = never>(
+    agent: string,
+    input: string | JsonObject,
+    options?: TurnOptions<S>,
+  ): Promise<RunSession<AgentData<Agent, S>>>;
   /**
    * Starts a long-lived agent: until it is asked to finish, it waits for mail, works, answers, and waits again. So do the agents
    * it starts. If you name a conversation, its messages and answers are stored there.

@@ -4,12 +4,12 @@ import type { Spent } from './amounts.ts';
 export type Status = 'completed' | 'partial' | 'failed' | 'cancelled' | 'limit' | 'budget' | 'timeout';
 
 /** How a session ended. `output` may be empty only if `failure` says why. */
-export type Outcome = {
+export type Outcome<Data = Json> = {
   readonly status: Status;
   /** For an agent with JSON output: the answer as text, or nothing. */
   readonly output: string;
-  /** For an agent with JSON output: the parsed answer. For a team: a summary of its tasks, or its plan. */
-  readonly data: Json;
+  /** For an agent with JSON output: the answer as JSON, or null. For a team: a summary of its tasks, or its plan. */
+  readonly data: Data | null;
   readonly failure: Failure | null;
   /** Names of the children whose answers are missing or incomplete, and of spawned agents that did not finish their work. */
   readonly missing: readonly string[];
@@ -46,4 +46,4 @@ export type Envelope = {
 /** The settled value of a child operation: the number of the envelope's entry in the parent's ledger. */
 export type ChildResultRef = { readonly crossing: number };
 
-export type RunOutcome = Outcome & { readonly run: RunId; readonly cell: CellId };
+export type RunOutcome<Data = Json> = Outcome<Data> & { readonly run: RunId; readonly cell: CellId };

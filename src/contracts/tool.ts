@@ -1,10 +1,11 @@
 import type { Json, JsonObject } from '#base';
+import type { ArgsOf, Schema } from './schema.ts';
 
 /** Whether a tool call may be retried after a crash: always, with the same key, or never. */
 export type RetrySafety = 'free' | 'keyed' | 'never';
 
 export type ToolOutput =
-  | string
+  | Json
   /** `mediaType`, such as `text/html`, decides the extension of the file if the text is too long to show. */
   | { readonly type: 'text'; readonly value: string; readonly mediaType?: string }
   | { readonly type: 'json'; readonly value: Json };
@@ -12,11 +13,12 @@ export type ToolOutput =
 /** A tool. It knows nothing about cells, operations or other agents. */
 export type ToolDefinition = {
   readonly name: string;
-  readonly description: string;
+  /** What the model is told about it. */
+  readonly description?: string;
   /** Added to the system prompt of the agents that have the tool. */
   readonly instructions?: string;
-  /** JSON Schema of the arguments, an object. */
-  readonly inputSchema: JsonObject;
+  /** The schema of the arguments, an object. Arguments that do not fit are refused before `execute` is called. */
+  readonly inputSchema: Schema;
   /** Default: `never`, and after a crash during a call the model gets `indeterminate`. */
   readonly repeat?: RetrySafety;
   readonly timeoutMs?: number;
@@ -31,6 +33,22 @@ export type ToolDefinition = {
     context: { readonly signal: AbortSignal; readonly key: string },
   ): Promise<ToolOutput> | ToolOutput;
 };
+
+/** The options of `defineTool`: a tool whose `execute` has the types of its schema. */
+export type ToolOptions<S extends Schema = Schema> = Omit<ToolDefinition, 'inputSchema' | 'execute'> & {
+  readonly inputSchema: S;
+  /** `args`: what the schema's own library makes of the arguments, with its defaults and transforms. */
+  execute(
+    args: ArgsOf<S>,
+    context: { readonly signal: AbortSignal; readonly key: string },
+  ): Promise<ToolOutput> | ToolOutput;
+};
+
+/** What a model is shown of a tool, and a run records. */
+export type ToolSchema = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
+
+/** A tool that is ready to be called: its schema is JSON Schema, and `execute` takes JSON. */
+export type CallableTool = ToolDefinition & ToolSchema;
 
 /** Provides tools when a session starts, for example an MCP server. */
 export type ToolSource = {

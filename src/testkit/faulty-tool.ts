@@ -1,4 +1,5 @@
 // A tool that sometimes fails, in the ways that services fail.
+import { isObject } from '#base';
 import type { ToolDefinition, ToolOutput } from '#contracts';
 import { FaultChooser, hang } from './choose-fault.ts';
 import type { FaultPlan, FaultLog } from './choose-fault.ts';
@@ -53,7 +54,8 @@ export const faultyTool = (tool: ToolDefinition, faults: FaultPlan<ToolFault>): 
 };
 
 const firstHalf = (output: ToolOutput): string => {
-  const text = typeof output === 'string' ? output : JSON.stringify(output.value);
+  const value = isObject(output) && 'value' in output ? output['value'] : output;
+  const text = typeof value === 'string' && value === output ? value : JSON.stringify(value ?? null);
   return text.slice(0, Math.floor(text.length / 2));
 };
 

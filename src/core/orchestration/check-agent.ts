@@ -4,6 +4,8 @@ import { checkShape, object } from '#base/shapes';
 import { budgetShape } from '#contracts';
 import type { Agent, AgentOptions, Budget, BuiltinTool } from '#contracts';
 import { checkMailOptions } from './check-mail-options.ts';
+import { expandOptions } from './expand-options.ts';
+import type { ExpandedOptions } from './expand-options.ts';
 import { agentOptionsShape, builtins } from './option-shapes.ts';
 import type { RejectField } from './option-shapes.ts';
 
@@ -13,7 +15,8 @@ const givenBudget = object({}, { budget: budgetShape });
 export const checkBudget = (budget: Budget | undefined): void =>
   checkShape(givenBudget, { budget }, (text) => new CloisterError('budget_invalid', text));
 
-export const checkAgentOptions = (options: AgentOptions): void => {
+/** The options, checked, as they are stored. */
+export const readAgentOptions = (options: AgentOptions): ExpandedOptions => {
   if (typeof options !== 'object' || options === null)
     throw new CloisterError('agent_invalid', 'defineAgent takes an object.');
   const agent = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
@@ -22,20 +25,22 @@ export const checkAgentOptions = (options: AgentOptions): void => {
   const reject: RejectField = (field, expected) => {
     throw say(`${field}: expected ${expected}${expected.endsWith('?') ? '' : '.'}`);
   };
-  checkShape(agentOptionsShape, options, say);
+  const expanded = expandOptions(options, reject);
+  checkShape(agentOptionsShape, expanded, say);
   // In conversations `person` stands for the user.
   if (options.name === 'person') reject('name', 'another name: "person" is reserved for the user');
-  checkTools(options, reject);
+  checkTools(expanded, reject);
   checkMailOptions(options, reject);
   const { timeout_ms: timeoutMs, llmTimeout } = options.limits ?? {};
   if (timeoutMs !== undefined && llmTimeout !== undefined && llmTimeout > timeoutMs)
     reject('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);
+  return expanded;
 };
 
 /** A misspelt name of a built-in tool would be taken for a server. */
 const looksBuiltin = /^(?:read|write|list|spawn|shutdown|send|receive)_/u;
 
-const checkTools = ({ tools = [], agents = [], gather }: AgentOptions, reject: RejectField): void => {
+const checkTools = ({ tools = [], agents = [], gather }: ExpandedOptions, reject: RejectField): void => {
   for (const [index, tool] of tools.entries()) {
     if (typeof tool !== 'string' || isBuiltin(tool) || !looksBuiltin.test(tool)) continue;
     const suggestion = nearestName(tool, builtins);

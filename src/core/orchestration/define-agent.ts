@@ -8,14 +8,18 @@ import type {
   AgentPermissions,
   Budget,
   BuiltinTool,
+  CallableTool,
   AgentDefinition,
   GrantName,
+  InputOf,
   Model,
   OutputFormat,
+  Schema,
   ShareName,
   SpawnOptions,
   SpawnRules,
   ToolDefinition,
+  ToolOptions,
   ToolSchema,
   ToolSource,
 } from '#contracts';
@@ -23,7 +27,8 @@ import { spawnCapsDefault } from '#core/registry';
 import { builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool } from '#core/session';
 import { toToolName } from '#core/rules';
 import { agentToolSchema, gatherSchema } from './agent-tool-schema.ts';
-import { checkAgentOptions } from './check-agent.ts';
+import { readAgentOptions } from './check-agent.ts';
+import type { ExpandedOptions } from './expand-options.ts';
 import { fillPrompt, runtimeGuidance } from './guidance.ts';
 
 /** The deepest level at which agents are started, unless the operator sets another. */
@@ -31,14 +36,21 @@ const depthDefault = spawnCapsDefault.depth;
 
 const grantsDefault: readonly GrantName[] = ['goal', 'result', 'note'];
 
-export const defineAgent = (options: AgentOptions): Agent => buildAgent(options, null);
+/** Defines an agent. The types of its schemas are those of the input and of `outcome.data` of its runs. */
+export const defineAgent = <const In extends Schema = Schema, const Out extends Schema = Schema>(
+  options: AgentOptions<In, Out>,
+): Agent<InputOf<In>, InputOf<Out>> => buildAgent(options, null) as Agent<InputOf<In>, InputOf<Out>>;
+
+/** Defines a tool whose `execute` has the types of its schema. It can be listed in `tools` of any agent. */
+export const defineTool = <const S extends Schema>(options: ToolOptions<S>): ToolDefinition =>
+  options as unknown as ToolDefinition;
 
 /** What an agent file cannot set itself. Default: as in code. */
 export type OperatorSettings = Partial<Pick<AgentCaps, 'inheritable' | 'depth'>>;
 
 /** `file`: the path of the agent file; null for an agent defined in code. */
-export const buildAgent = (options: AgentOptions, file: string | null, operator: OperatorSettings = {}): Agent => {
-  checkAgentOptions(options);
+export const buildAgent = (given: AgentOptions, file: string | null, operator: OperatorSettings = {}): Agent => {
+  const options = readAgentOptions(given);
   const tools = options.tools ?? [];
   const names = tools.filter((tool) => typeof tool === 'string');
   return completeDefinition({
@@ -86,7 +98,7 @@ export const buildAgent = (options: AgentOptions, file: string | null, operator:
 const plainText = Object.freeze({ format: 'text' as const });
 
 /** An agent with a mail tool takes part in mail, with or without `messages`. */
-const toPermissions = (options: AgentOptions): AgentPermissions => {
+const toPermissions = (options: ExpandedOptions): AgentPermissions => {
   const { grants = grantsDefault, share = [], messages, topics = [], tools = [] } = options;
   const { hear = [], say = [] } = isList(topics) ? { hear: topics, say: topics } : topics;
   const usesMail = messages !== undefined || tools.some((tool) => typeof tool === 'string' && isMailTool(tool));
@@ -100,7 +112,7 @@ const toPermissions = (options: AgentOptions): AgentPermissions => {
 
 const isList = (topics: NonNullable<AgentOptions['topics']>): topics is readonly string[] => Array.isArray(topics);
 
-const toSpawnRules = (options: SpawnOptions, tools: NonNullable<AgentOptions['tools']>): SpawnRules => {
+const toSpawnRules = (options: SpawnOptions, tools: NonNullable<ExpandedOptions['tools']>): SpawnRules => {
   const { agents = [], children, perMinute, depth, share = [], templates = false, pool = {}, graceMs } = options;
   const { onEnd = 'wait', waitMs = spawnedWaitMs } = options;
   const own = tools.flatMap((tool) => (typeof tool === 'string' ? [tool] : 'list' in tool ? [] : [tool.name]));
@@ -206,11 +218,11 @@ const toModel = (model: NonNullable<AgentOptions['models']>[number]): Model | st
   return Object.freeze('language' in model ? { ...model } : { language: model });
 };
 
-type AnyTool = NonNullable<AgentOptions['tools']>[number];
+type AnyTool = NonNullable<ExpandedOptions['tools']>[number];
 
 const isBuiltin = (tool: string): tool is BuiltinTool => tool !== 'read_output' && Object.hasOwn(builtinSchemas, tool);
 const isSource = (tool: AnyTool): tool is ToolSource => typeof tool === 'object' && 'list' in tool;
-const isTool = (tool: AnyTool): tool is ToolDefinition => typeof tool === 'object' && !('list' in tool);
+const isTool = (tool: AnyTool): tool is CallableTool => typeof tool === 'object' && !('list' in tool);
 
 /** Infinity means no budget and cannot be recorded, so it is left out. */
 const withoutInfinity = (budget: Budget | undefined): Budget =>

@@ -2,15 +2,19 @@
 //
 //   request-tools-root-only. Not its sub-agents, and not a copy of itself that it starts.
 //   request-tools-replace-nothing. They never replace one of the agent's own tools, and add nothing to its system prompt.
-import { CloisterError } from '#base';
+import { CloisterError, isObject } from '#base';
 import { checkShape, listOf, object } from '#base/shapes';
 import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
 import { toToolName } from '#core/rules';
+import { toCallableTool } from '#core/session';
 import { completeDefinition } from './define-agent.ts';
 import { toolShape } from './option-shapes.ts';
 
 /** The same agent with these tools added. Throws `options_invalid`. */
-export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent => {
+export const addRequestTools = (agent: Agent, asked: readonly ToolDefinition[]): Agent => {
+  const tools = asked.map((tool, index) =>
+    isObject(tool) ? toCallableTool(tool, (expected) => reject(`tools[${index}].inputSchema`, expected)) : tool,
+  );
   checkShape(requestTools, { tools }, (text) => new CloisterError('options_invalid', text));
   for (const tool of tools) {
     if (tool.instructions !== undefined)

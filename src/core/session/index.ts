@@ -3,6 +3,7 @@ export { builtinSchemas, builtinTool } from './builtin-tools.ts';
 export { callAbout, failingChain, failingStep, stepAbout, stepChain } from './tool-call-chain.ts';
 export { limitFailure } from './limits.ts';
 export { plainTool } from './plain-tool.ts';
+export { toCallableTool } from './callable-tool.ts';
 export { spawnedWaitMs } from './end-spawned.ts';
 export { requestShutdown, shutdownGraceMs } from './shut-down-spawned.ts';
 export { isMailTool, mailSchemas } from './mail-schemas.ts';

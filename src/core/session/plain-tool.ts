@@ -1,7 +1,7 @@
 // Runs an ordinary tool as one step: calls it, converts its result to text, and offloads text that is too long to show.
-import { CloisterError, utf8Bytes } from '#base';
+import { CloisterError, isObject, utf8Bytes } from '#base';
 import type { Json } from '#base';
-import type { Settlement, StepContext, ToolDefinition, ToolOutput, ToolResultValue } from '#contracts';
+import type { CallableTool, Settlement, StepContext, ToolOutput, ToolResultValue } from '#contracts';
 import { outputName, preview, previewBytesMax } from '#core/rules';
 import { textExtension } from './output-extension.ts';
 import type { OutputExtension } from './output-extension.ts';
@@ -11,7 +11,7 @@ import type { Session, ToolRunner } from './state.ts';
 /** The maximum size of one result. A larger result is refused, not truncated. */
 const outputBytesMax = 16_000_000;
 
-export const plainTool = (tool: ToolDefinition): ToolRunner => ({
+export const plainTool = (tool: CallableTool): ToolRunner => ({
   schema: { name: tool.name, description: tool.description, inputSchema: tool.inputSchema },
   createChain: (call, args, session) => {
     const { cell, workClock } = session;
@@ -92,11 +92,10 @@ const withExtension = (value: string, mediaType: unknown): { text: string; exten
   return { text, extension: textExtension(text, typeof mediaType === 'string' ? mediaType : undefined) };
 };
 
-const isTyped = (output: ToolOutput): output is Exclude<ToolOutput, string> =>
-  typeof output === 'object' &&
-  output !== null &&
-  (output.type === 'text' || output.type === 'json') &&
-  'value' in output;
+const isTyped = (output: ToolOutput): output is TypedOutput =>
+  isObject(output) && (output['type'] === 'text' || output['type'] === 'json') && 'value' in output;
+
+type TypedOutput = Extract<ToolOutput, { readonly type: 'text' | 'json' }>;
 
 const stringify = (value: unknown): string | undefined => {
   try {

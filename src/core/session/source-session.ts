@@ -4,7 +4,8 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { sourceToolName } from '#core/rules';
-import type { ListedTools, RetrySafety, SourceUse, ToolDefinition, ToolSchema } from '#contracts';
+import { toCallableTool } from './callable-tool.ts';
+import type { CallableTool, ListedTools, RetrySafety, SourceUse, ToolDefinition, ToolSchema } from '#contracts';
 
 /** A tool as recorded in the log: what the model sees, the source's own name for it, and how it may be called. */
 export type ListedTool = ToolSchema & {
@@ -39,7 +40,7 @@ export class SourceSession {
   }
 
   /** A listed tool as a callable definition. After a resume, the source is opened on the first call. */
-  definition({ name, own, description, inputSchema, repeat, timeoutMs }: ListedTool): ToolDefinition {
+  definition({ name, own, description, inputSchema, repeat, timeoutMs }: ListedTool): CallableTool {
     return {
       name,
       description,
@@ -54,7 +55,7 @@ export class SourceSession {
         const tool = tools.find((one) => one.name === own);
         if (tool === undefined)
           throw new CloisterError('server_tools', `${this.name} no longer has the tool "${own}".`);
-        return tool.execute(args, context);
+        return this.#callable(tool).execute(args, context);
       },
     };
   }
@@ -78,7 +79,14 @@ export class SourceSession {
     return listing;
   }
 
-  #toListedTool({ name, description, inputSchema, repeat = 'never', timeoutMs }: ToolDefinition): ListedTool {
+  #callable(tool: ToolDefinition): CallableTool {
+    return toCallableTool(tool, (expected) => {
+      throw new CloisterError('server_tools', `${this.name} lists a tool "${tool.name}" without ${expected}.`);
+    });
+  }
+
+  #toListedTool(tool: ToolDefinition): ListedTool {
+    const { name, description, inputSchema, repeat = 'never', timeoutMs } = this.#callable(tool);
     if (
       typeof name !== 'string' ||
       typeof description !== 'string' ||

@@ -127,7 +127,7 @@ test('tool texts are made well-formed and truncated, and calls use the server’
     type: 'object',
     properties: { 'a\ufffd': { description: 'b\ufffd', enum: ['\ufffd'] } },
   });
-  expect(Object.isFrozen((odd!.inputSchema['properties'] as JsonObject)['a\ufffd'])).toBe(true);
+  expect(Object.isFrozen(((odd!.inputSchema as JsonObject)['properties'] as JsonObject)['a\ufffd'])).toBe(true);
   expect(titled!.description).toBe('A title');
   await callTool(listed, 'odd \ufffd name');
   expect(requests.at(-1)!.params.name).toBe(name);

@@ -178,7 +178,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     tasks: async () => [],
     runTurn: async (...asked) => {
       behaviour.onTurn?.(...asked);
-      return fakeSession(given, behaviour, { run: runId, all: eventsOf(given) });
+      return fakeSession(given, behaviour, { run: runId, all: eventsOf(given) }) as RunSession<never>;
     },
     spawn: async (agent, options = {}) => {
       const { message = '', ...more } = options;
@@ -201,9 +201,12 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     redact: (text) => text,
     workspace: '/work/space/.cloister',
     run: (...asked) => {
-      behaviour.onRun?.(...asked);
+      behaviour.onRun?.(...(asked as Parameters<Cloister['run']>));
       if (behaviour.runThrows !== undefined) throw behaviour.runThrows;
-      return fakeSession(given, behaviour, { run: runId, all: behaviour.events ?? eventsOf(given) });
+      return fakeSession(given, behaviour, {
+        run: runId,
+        all: behaviour.events ?? eventsOf(given),
+      }) as RunSession<never>;
     },
     rebuild: () => Promise.resolve(0),
     resume: async () => {
