@@ -2,6 +2,7 @@
 export { CloisterError } from '#base';
 export { buildSynthesisPrompt, buildTaskPrompt, defineAgent, defineTeam, defineTool } from '#core/orchestration';
 export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/tasks';
+export { loadSkills } from '#app/agents';
 export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
 export type { StallClock } from './stall-monitor.ts';
@@ -68,6 +69,7 @@ export type {
   RunSummary,
   DialogMessage,
   MessageTarget,
+  Skill,
   SpawnOptions,
   Spent,
   StallReport,

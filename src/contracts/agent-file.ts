@@ -32,6 +32,8 @@ export type Frontmatter = {
   readonly models?: readonly string[];
   /** Built-in tools, `<server>`, or `<server>/<tool>`. */
   readonly tools?: readonly string[];
+  /** Folders of skills, as written. */
+  readonly skills?: readonly string[];
   readonly agents?: readonly AgentReference[];
   readonly gather?: { readonly timeoutMs: number };
   readonly limits?: Limits;
@@ -124,6 +126,8 @@ export type TopologyAgent = {
   /** Whether the file itself sets these, not the defaults. */
   readonly explicit: { readonly tools: boolean; readonly timeout: boolean; readonly limits?: Limits };
   readonly mail?: TopologyMail;
+  /** Names of its skills. */
+  readonly skills?: readonly string[];
 };
 
 export type TopologyMail = {
@@ -169,6 +173,8 @@ export type AgentReach = {
     readonly tools: readonly string[];
   };
   readonly spawns?: SpawnReach;
+  /** Absent: none. */
+  readonly skills?: readonly string[];
 };
 
 /** Which agents an agent may spawn (by name; `self` for itself), how many, and which tools it may give to agents it defines. */
@@ -192,6 +198,8 @@ export type Warning = {
     /** Patterns of a tool's schema that only the tool checks. */
     | 'pattern-unchecked'
     /** No request, or no thinking of the level that is set, fits into a budget. */
+    /** Something in a skill has no effect here, or is not read. */
+    | 'skill-partly-used'
     | 'budget-small'
     | 'thinking-small'
     /** A key of another runtime, which has no effect. */

@@ -3,6 +3,7 @@ import type { Hash, Json, JsonObject } from '#base';
 import type { Budget } from './amounts.ts';
 import type { GrantName, ShareName } from './crossing.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
+import type { Skill, SkillDigest } from './skill.ts';
 import type { TeamRules } from './team.ts';
 import type { Model } from './model.ts';
 import type { InputOf, Schema } from './schema.ts';
@@ -56,6 +57,8 @@ export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema
   readonly models?: readonly (LanguageModelV4 | Model | string)[];
   /** Objects, built-in tools, or `<server>` and `<server>/<tool>` as defined in the operator's config. */
   readonly tools?: readonly (ToolDefinition | ToolSource | BuiltinTool | (string & {}))[];
+  /** Instructions and files that it reads when it needs them, with `read_skill`; `loadSkills` reads them from a folder. */
+  readonly skills?: readonly Skill[];
   /** Sub-agents, each offered to the model as a tool. */
   readonly agents?: readonly Agent[];
   /** Adds a `gather` tool that calls several sub-agents in parallel and merges their findings. */
@@ -166,6 +169,7 @@ export type AgentNeeds = {
   readonly sources: readonly ToolSource[];
   /** `<server>` or `<server>/<tool>`. */
   readonly servers: readonly string[];
+  readonly skills: readonly Skill[];
   /** Names of the tools that came with one request. Agents it starts do not get them. Absent: there are none. */
   readonly given?: readonly string[];
   /** It can receive texts that are too long to show whole, and can page through them with `read_output`. */
@@ -226,6 +230,8 @@ export type AgentDefinition = {
   readonly tools: readonly ToolSchema[];
   /** Names of the sources whose tools are listed when a session starts. */
   readonly sources: readonly string[];
+  /** Absent: it has no skills. */
+  readonly skills?: readonly SkillDigest[];
   readonly input: InputFormat;
   readonly output: OutputFormat;
   readonly grants: readonly GrantName[];

@@ -69,6 +69,8 @@ export type ConfigLayer = {
   readonly defaults: JsonObject;
   /** Where agents are looked up by name. */
   readonly agents: readonly string[];
+  /** Folders whose skills agent files may name. */
+  readonly skills?: readonly string[];
   /** The agent to use if none is named; its conversations are stored at the top level. */
   readonly defaultAgent?: string;
   /** From the `env` block of the config. */

@@ -15,6 +15,7 @@ export type {
   AgentSignature,
   AgentTeam,
 } from './agent.ts';
+export type { Skill, SkillDigest } from './skill.ts';
 export type {
   AgentFile,
   AgentReference,

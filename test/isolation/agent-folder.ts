@@ -1,4 +1,5 @@
 // A team of agents as files: each in a folder of its own, with its own config, variables, included text and tool module.
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { writeFiles } from './temporary-folder.ts';
 
@@ -19,6 +20,8 @@ export type AgentText = {
   readonly prompt: string;
   /** The text of `notes/style.md`, which every prompt includes. */
   readonly included: string;
+  /** The text of its skill, which has the same name in every folder. */
+  readonly skill: string;
   readonly config: object;
   /** `.ai-agent.env`. */
   readonly sidecar: Readonly<Record<string, string>>;
@@ -32,6 +35,8 @@ export const writeAgent = (root: string, cell: CellName, agent: AgentText): void
   writeFiles(join(root, folderOf(cell)), {
     [`${cell.split('/').at(-1)}.ai`]: `---\n${JSON.stringify(agent.frontmatter, null, 1)}\n---\n${agent.prompt}\n\${include:notes/style.md}\n`,
     'notes/style.md': agent.included,
+    'skills/own/SKILL.md': `---\nname: own\ndescription: Works with ${hash('sha256', agent.skill)}.\n---\n${agent.skill}\n`,
+    'skills/own/more.md': `More: ${agent.skill}`,
     '.ai-agent.json': JSON.stringify(agent.config),
     '.ai-agent.env': Object.entries(agent.sidecar)
       .map(([name, value]) => `${name}="${value}"\n`)

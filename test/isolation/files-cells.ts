@@ -56,6 +56,7 @@ export const watchedReply = (role: Role, { turn, mark }: CellRequest): Reply => 
       ...(hasStdioServer ? [call('stdio__look', watched), call('stdio__count', watched)] : []),
       call('list_files', {}),
       call('read_file', { path: 'notes.md' }),
+      call('read_skill', { skill: 'own' }),
       call('ghost', { mark }),
     ],
     [
@@ -63,6 +64,7 @@ export const watchedReply = (role: Role, { turn, mark }: CellRequest): Reply => 
       call('read_output', { name: 'kit__burst_001.txt' }),
       call('write_file', { path: `${mark}.txt`, content: `${mark} ${guesses}` }),
       ...askChild(role, `Look at ${mark} with ${guesses}.`, mark),
+      call('read_skill', { skill: 'own', file: 'more.md' }),
       call('kit__probe', { ...watched, again: true }),
       call('list_files', {}),
     ],
@@ -131,9 +133,9 @@ const actCalls = ({ kind, text }: Act, { cell, shape, hasStdioServer }: Role): C
     case 'write':
       return [call('write_file', { path: text.length % 2 === 0 ? 'notes.md' : 'plan.txt', content: text })];
     case 'list':
-      return [call('list_files', {})];
+      return [call('list_files', {}), call('read_skill', { skill: 'own', file: 'more.md' })];
     case 'read':
-      return [call('read_file', { path: 'notes.md' })];
+      return [call('read_file', { path: 'notes.md' }), call('read_skill', { skill: 'own' })];
     case 'twin':
       return additionalCall(cell, shape, `Something else: ${text}`);
     case 'broken':

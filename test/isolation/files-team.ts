@@ -33,12 +33,14 @@ const agentText = (cell: CellName, shape: Shape, state: State, { stdioServer }: 
   return {
     prompt: state.prompt,
     included: state.included,
+    skill: `The skill of ${cell}. ${state.included}`,
     frontmatter: {
       description: `Works as ${cell}.`,
       usage: 'Ask.',
       ...formsOf(cell, shape),
       models: ['house/m'],
       tools: ['kit', ...(shape.web ? ['web'] : []), ...(server === null ? [] : ['stdio']), ...files],
+      skills: './skills',
       ...childrenOf(cell, shape),
       limits: { max_tokens_per_step: 300, max_steps: 60, maxToolTurns: 12 },
       ...(state.settingsFrom === 'file' ? state.settings : {}),

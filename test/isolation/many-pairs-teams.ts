@@ -104,4 +104,13 @@ const agentOf = (define: Define, rng: Draw, name: string, agents: readonly Agent
     ...(rng(12) === 0 ? { grants: ['goal'] } : {}),
     ...(rng(4) === 0 ? { share: (['system', 'context'] as const).slice(rng(2), 1 + rng(2)) } : {}),
     limits: limitsOf(rng),
+    ...(name === 'middle-0' || name === 'deep-1' ? { skills: [skillOf(name)] } : {}),
   });
+
+/** The same name in every agent that has one. */
+const skillOf = (agent: string) => ({
+  name: 'own',
+  description: `Helps ${agent}.`,
+  instructions: `How ${agent} works.`,
+  files: { 'more.md': `More for ${agent}.` },
+});

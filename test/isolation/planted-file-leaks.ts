@@ -101,6 +101,23 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [{ probe: 'include-base', put: '((problems as any).planted ??= $(whole))' }],
   },
   {
+    name: 'skills from the folder of another agent',
+    check: comparing('module', 'left/deep'),
+    seenIn: / model: /u,
+    edits: [{ probe: 'skill-base', put: '((problems as any).planted ??= $(whole))' }],
+  },
+  {
+    name: 'the skills of whichever agent read one before',
+    check: comparing('module', 'lead'),
+    seenIn: /^(?:left|right).* model: /u,
+    edits: [
+      {
+        probe: 'own-skills',
+        put: '((own: any) => { const before = (globalThis as any).planted ?? own; (globalThis as any).planted = own; return before; })($(whole))',
+      },
+    ],
+  },
+  {
     name: 'the parent’s listed tools, offered to its child',
     check: comparing('module', 'lead'),
     seenIn: /^(?:left|right).* model: /u,

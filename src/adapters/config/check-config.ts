@@ -106,6 +106,7 @@ const serverShapes: Readonly<Record<ServerConfig['type'], Shape<ServerConfig>>> 
 const partShapes = {
   defaults: jsonObject('an object'),
   agents: listOf(notEmpty),
+  skills: listOf(notEmpty),
   defaultAgent: { ...agentNameShape, expected: 'an agent name, which is its file name without `.ai`' },
   env: mapOf(
     textRule(string(), notExpanded, (written) => !/\$\{|\0/u.test(written)),
@@ -117,7 +118,7 @@ const partShapes = {
 
 export type CheckedConfig = Pick<
   ConfigLayer,
-  'providers' | 'servers' | 'defaults' | 'agents' | 'defaultAgent' | 'env' | 'plain' | 'spawns'
+  'providers' | 'servers' | 'defaults' | 'agents' | 'skills' | 'defaultAgent' | 'env' | 'plain' | 'spawns'
 >;
 
 const keys = ['providers', 'mcpServers', ...Object.keys(partShapes)];
@@ -141,12 +142,13 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
     parts[key] === undefined
       ? undefined
       : readWhole(partShapes[key] as Shape<Of<(typeof partShapes)[K]>>, parts[key], file, [key]);
-  const defaultAgent = read('defaultAgent');
+  const [defaultAgent, skills] = [read('defaultAgent'), read('skills')];
   return {
     providers: readEntries(parts, 'providers', file, readProvider),
     servers: readEntries(parts, 'mcpServers', file, readServer),
     defaults: withoutPrototype(read('defaults') ?? {}),
     agents: read('agents') ?? [],
+    ...(skills === undefined ? {} : { skills }),
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
     env: withoutPrototype(read('env') ?? {}),
     plain: read('plain') ?? [],

@@ -8,34 +8,57 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { CloisterError } from '#base';
-import type { Agent, AgentOptions, Frontmatter, Problem, SpawnCaps, SpawnOptions } from '#contracts';
+import type { Agent, AgentOptions, Frontmatter, Problem, Skill, SpawnCaps, SpawnOptions, Warning } from '#contracts';
 import { buildAgent, withOutputFormat } from '#core/orchestration';
 import { mergeDefaults, capViolations, outputDefault, withCaps } from '#core/registry';
+import { resolveSkillFolder, tooManySkills } from './load-skills.ts';
+import type { SkillReader } from './load-skills.ts';
 import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 
-export type BuiltAgents = { readonly agents: ReadonlyMap<string, Agent>; readonly problems: readonly Problem[] };
+export type BuiltAgents = {
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Warning[];
+};
 
 /** The operator's settings for the agent of a file. */
-type BuildContext = { readonly defaults: Partial<Frontmatter>; readonly caps: SpawnCaps };
+type BuildContext = {
+  readonly defaults: Partial<Frontmatter>;
+  readonly caps: SpawnCaps;
+  /** The folders with skills that its config lists. */
+  readonly skillFolders: readonly string[];
+};
+
+type Findings = { readonly problems: Problem[]; readonly warnings: Warning[]; readonly skillReader: SkillReader };
 
 /** All files must be present. A file that cannot be built is a problem, and so is a cycle. */
 export const buildAgents = (
   linked: ReadonlyMap<string, LinkedFile>,
   contextOf: (path: string) => BuildContext,
+  skillReader: SkillReader,
 ): BuiltAgents => {
   const agents = new Map<string, Agent>();
   const problems: Problem[] = [];
+  const warnings: Warning[] = [];
   for (const path of childrenFirst(linked, problems)) {
     const one = linked.get(path)!;
     const children = resolveChildren(one, agents);
     // Problems of a child are reported once, at the child.
     if (children === null) continue;
-    const agent = build(one, children, { ...contextOf(/* probe: defaults-file */ path), problems });
+    const agent = build(one, children, {
+      ...contextOf(/* probe: defaults-file */ path),
+      problems,
+      warnings,
+      skillReader,
+    });
     if (agent !== null) agents.set(path, agent);
   }
-  return { agents, problems };
+  return { agents, problems: uniqueProblems(problems), warnings };
 };
+
+/** Agents may have the same skills. */
+const uniqueProblems = (problems: readonly Problem[]): readonly Problem[] => [...new Set(problems)];
 
 type ResolvedChildren = { readonly agents: readonly Agent[]; readonly spawns: NonNullable<SpawnOptions['agents']> };
 
@@ -56,25 +79,31 @@ const resolveChildren = (
 const build = (
   { path, file }: LinkedFile,
   children: ResolvedChildren,
-  { defaults, caps, problems }: BuildContext & { readonly problems: Problem[] },
+  context: BuildContext & Findings,
 ): Agent | null => {
+  const { defaults, caps, problems } = context;
   const { text, problems: includeProblems } = includeFiles(file.prompt, /* probe: include-base */ path);
   const problem = (key: string | null, message: string): void =>
     void problems.push({ file: file.path, line: lineOf(file, key), key, message, nearest: null });
   for (const detail of includeProblems) problem(null, detail);
   const violations = capViolations(file.frontmatter.spawns ?? {}, caps);
   for (const { key, message } of violations) problem(`spawns.${key}`, message);
+  const skills = readSkills(/* probe: skill-base */ path, file, context);
   try {
-    return includeProblems.length + violations.length > 0
+    return includeProblems.length + violations.length > 0 || skills === null
       ? null
-      : buildAgent(agentOptions(file.name, text, mergeDefaults(file.frontmatter, defaults), { children, caps }), path, {
-          inheritable: file.frontmatter.limits ?? {},
-          depth: caps.depth,
-        });
+      : buildAgent(
+          agentOptions(file.name, text, mergeDefaults(file.frontmatter, defaults), { children, caps, skills }),
+          path,
+          {
+            inheritable: file.frontmatter.limits ?? {},
+            depth: caps.depth,
+          },
+        );
   } catch (error) {
     if (!(error instanceof CloisterError)) throw error;
     const detail = error.failure.detail ?? error.message;
-    if (!detail.includes('unique tool names')) problem(findMailKey(detail), detail);
+    if (!detail.includes('unique tool names')) problem(findKey(detail), detail);
     else
       problems.push({
         file: file.path,
@@ -91,23 +120,52 @@ const build = (
 const lineOf = ({ lines }: LinkedFile['file'], key: string | null): number | null =>
   key === null ? null : (lines[key] ?? lines[key.split('.')[0]!] ?? null);
 
-/** The key that an error of the definition is about, if the error concerns messaging. */
-const findMailKey = (detail: string): string | null =>
-  /^Agent ".{0,80}?", ((?:spawns|messages|topics)[\w.-]{0,80}): /u.exec(detail)?.[1] ?? null;
+/** The key that an error of the definition is about, if the error concerns messaging or skills. */
+const findKey = (detail: string): string | null =>
+  /^Agent ".{0,80}?", ((?:spawns|messages|topics|skills)[\w.-]{0,80}): /u.exec(detail)?.[1] ?? null;
 
-type BuildParts = { readonly children: ResolvedChildren; readonly caps: SpawnCaps };
+/** Null if one of them has a problem. */
+const readSkills = (
+  path: string,
+  file: LinkedFile['file'],
+  { skillFolders, skillReader, problems, warnings }: BuildContext & Findings,
+): readonly Skill[] | null => {
+  const { skills: references = [] } = file.frontmatter;
+  const before = problems.length;
+  const problem = (index: number | null, message: string): void => {
+    const line = file.lines[`skills.${index}`] ?? file.lines['skills'] ?? null;
+    problems.push({ file: file.path, line, key: 'skills', message, nearest: null });
+  };
+  const skills = references.flatMap((reference, index) => {
+    const resolved = resolveSkillFolder(reference, path, skillFolders);
+    if ('problem' in resolved) {
+      problem(index, resolved.problem);
+      return [];
+    }
+    const found = skillReader.read(resolved.folder);
+    problems.push(...found.problems);
+    for (const message of found.notes) warnings.push({ code: 'skill-partly-used', agent: file.name, message });
+    return found.skills;
+  });
+  const tooMany = tooManySkills(skills);
+  if (tooMany !== null) problem(null, tooMany);
+  return problems.length > before ? null : skills;
+};
+
+type BuildParts = { readonly children: ResolvedChildren; readonly caps: SpawnCaps; readonly skills: readonly Skill[] };
 
 const agentOptions = (
   name: string,
   prompt: string,
   { spawns, ...frontmatter }: Frontmatter,
-  { children, caps }: BuildParts,
+  { children, caps, skills }: BuildParts,
 ): AgentOptions => ({
   usage: frontmatter.description,
   output: outputDefault,
   ...frontmatter,
   name,
   prompt,
+  skills,
   agents: children.agents,
   ...(spawns === undefined ? {} : { spawns: { ...withCaps(spawns, caps), agents: children.spawns } }),
 });

@@ -76,6 +76,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
     warnings: [
       ...found.warnings.filter(({ code }) => code !== 'unpriced'),
       ...fileWarnings(registry),
+      ...registry.warnings,
       ...passedOverWarnings(registry),
       ...(syntaxOnly ? [] : await unknownModelWarnings(registry)),
       ...secretWarnings(registry),
@@ -185,9 +186,11 @@ const buildTopology = async (registry: Registry) => {
   const { linked, roots, configs, agents: built } = registry;
   const unused = Map.groupBy(passedOverModels(registry), ({ agent }) => agent.file);
   const agents: TopologyAgent[] = [];
+  const skills = new Map([...withChildren(built)].map(({ file, resources }) => [file, resources.skills]));
   for (const one of linked.values()) {
     const without = unused.get(one.path)?.map(({ model }) => model) ?? [];
-    agents.push(await topologyAgent(one, configs.forFile(one.path), without));
+    const agent = await topologyAgent(one, configs.forFile(one.path), without);
+    agents.push({ ...agent, skills: (skills.get(one.path) ?? []).map(({ name }) => name) });
   }
   const named = new Set([...linked.values()].flatMap((one) => [...one.agents.map(({ path }) => path), ...one.spawns]));
   const topLevel = roots.filter((path) => linked.has(path) && !named.has(path));

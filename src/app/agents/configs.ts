@@ -18,6 +18,8 @@ export type Config = {
   readonly defaults: Partial<Frontmatter>;
   /** Folders searched for agents by name. */
   readonly folders: readonly string[];
+  /** Folders whose skills agent files may name. */
+  readonly skillFolders: readonly string[];
 };
 
 export class Configs {
@@ -107,6 +109,7 @@ export class Configs {
       resolved,
       defaults: withoutPerAgentKeys(frontmatter ?? {}),
       folders: [...folders, resolve(home, '.ai-agent/agents')],
+      skillFolders: resolved.skills.map(({ folder, path }) => resolve(folder, path)),
     };
   }
 
@@ -129,6 +132,7 @@ const perAgentKeys = [
   'input',
   'output',
   'tools',
+  'skills',
   'agents',
   'grants',
   'spawns',

@@ -6,6 +6,7 @@ export { findAgent } from './read-agent-files.ts';
 export { isTeamFile, pathKind } from './find-files.ts';
 export { displayPath } from './launch-environment.ts';
 export type { LaunchEnvironment } from './launch-environment.ts';
+export { loadSkills } from './load-skills.ts';
 export { formatProblem, problemsError } from './problems.ts';
 export type { Registry } from './registry.ts';
 export { findRequiredConfig, providerName } from './required-config.ts';

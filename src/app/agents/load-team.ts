@@ -154,7 +154,8 @@ const buildCoordinator = (
     output: { format: 'text' },
     ...(models === undefined ? {} : { models }),
   };
-  const { gather: _gather, agents: _agents, spawns: _spawns, ...rest } = mergeDefaults(own, context.defaultsOf(path));
+  const defaults = context.defaultsOf(path);
+  const { gather: _gather, agents: _agents, spawns: _spawns, skills: _skills, ...rest } = mergeDefaults(own, defaults);
   return [buildAgent({ ...rest, name: 'coordinator', prompt }, path)];
 };
 

@@ -1,6 +1,6 @@
 // The registry: finds and reads agents, looks up what they name, and reports all problems together.
 import { resolve } from 'node:path';
-import type { Agent, Model, Problem, Redact } from '#contracts';
+import type { Agent, Model, Problem, Redact, Warning } from '#contracts';
 import { schemaProblem } from '#adapters/schemas';
 import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
@@ -18,6 +18,7 @@ import { findRequiredConfig, runtimeTools } from './required-config.ts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { formatProblem, problemsError } from './problems.ts';
+import { SkillReader } from './load-skills.ts';
 import { readAgentFiles } from './read-agent-files.ts';
 import type { AgentFiles, LinkedFile } from './read-agent-files.ts';
 import { probeServers } from './probe-servers.ts';
@@ -32,6 +33,7 @@ export type Registry = {
   readonly configs: Configs;
   readonly resolver: ResourceResolver;
   readonly problems: readonly Problem[];
+  readonly warnings: readonly Warning[];
   /** The errors behind those problems that a module threw. */
   readonly moduleErrors: readonly CloisterError[];
 };
@@ -72,14 +74,20 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const problems: Problem[] = [...found.problems, ...ofTeams, ...read.problems];
   const resolver = new ResourceResolver(configs, { fallback: models, inspectOnly, offline });
   const moduleErrors: CloisterError[] = [];
-  const base = { moduleErrors, linked: read.linked, roots: found.files, teams, configs, resolver, problems };
+  const warnings: Warning[] = [];
+  const base = { moduleErrors, warnings, linked: read.linked, roots: found.files, teams, configs, resolver, problems };
   if (syntaxOnly) return { ...base, agents: [] };
 
   await configs.read([...read.linked.keys(), ...read.broken.keys()]);
-  const built = buildAgents(read.linked, (path) => {
-    const { defaults, resolved } = configs.forFile(path);
-    return { defaults, caps: resolved.spawns };
-  });
+  const built = buildAgents(
+    read.linked,
+    (path) => {
+      const { defaults, resolved, skillFolders } = configs.forFile(path);
+      return { defaults, caps: resolved.spawns, skillFolders };
+    },
+    new SkillReader((path) => displayPath(path, launch)),
+  );
+  warnings.push(...built.warnings);
   const { teams: builtTeams, problems: unbuiltTeams } = buildTeams(teams, {
     agents: built.agents,
     defaultsOf: (path) => configs.forFile(path).defaults,
@@ -107,8 +115,8 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const redact = resolver.redactFor(null);
   const texts = [
     ...[...built.agents.values()].map(
-      ({ file, prompt, description, usage }) =>
-        [read.linked.get(file!)!.file.path, JSON.stringify([prompt, description, usage])] as const,
+      ({ file, prompt, description, usage, resources: { skills } }) =>
+        [read.linked.get(file!)!.file.path, JSON.stringify([prompt, description, usage, skills])] as const,
     ),
     ...teams.map(({ file }) => [file.path, teamTexts(file)] as const),
   ];
@@ -126,7 +134,8 @@ const secretProblems = (
       file,
       line: null,
       key: null,
-      message: 'The file contains the value of a secret. Remove it; secrets belong in .ai-agent.env.',
+      message:
+        'The file contains the value of a secret, or one of its skills does. Remove it; secrets belong in .ai-agent.env.',
       nearest: null,
     }));
 

@@ -8,6 +8,7 @@ import { expandOptions } from './expand-options.ts';
 import type { ExpandedOptions } from './expand-options.ts';
 import { agentOptionsShape, builtins } from './option-shapes.ts';
 import type { RejectField } from './option-shapes.ts';
+import { repeatedName, skillToolName } from './skill-tool.ts';
 
 const givenBudget = object({}, { budget: budgetShape });
 
@@ -30,6 +31,8 @@ export const readAgentOptions = (options: AgentOptions): ExpandedOptions => {
   // In conversations `person` stands for the user.
   if (options.name === 'person') reject('name', 'another name: "person" is reserved for the user');
   checkTools(expanded, reject);
+  const twice = repeatedName(expanded.skills ?? []);
+  if (twice !== undefined) reject('skills', `unique names; "${twice}" is used twice`);
   checkMailOptions(options, reject);
   const { timeout_ms: timeoutMs, llmTimeout } = options.limits ?? {};
   if (timeoutMs !== undefined && llmTimeout !== undefined && llmTimeout > timeoutMs)
@@ -40,9 +43,10 @@ export const readAgentOptions = (options: AgentOptions): ExpandedOptions => {
 /** A misspelt name of a built-in tool would be taken for a server. */
 const looksBuiltin = /^(?:read|write|list|spawn|shutdown|send|receive)_/u;
 
-const checkTools = ({ tools = [], agents = [], gather }: ExpandedOptions, reject: RejectField): void => {
+const checkTools = ({ tools = [], agents = [], skills = [], gather }: ExpandedOptions, reject: RejectField): void => {
   for (const [index, tool] of tools.entries()) {
     if (typeof tool !== 'string' || isBuiltin(tool) || !looksBuiltin.test(tool)) continue;
+    if (tool === skillToolName) reject(`tools[${index}]`, 'other tools: `read_skill` comes with `skills`');
     const suggestion = nearestName(tool, builtins);
     if (suggestion !== null)
       reject(`tools[${index}]`, `the name of a tool; got ${JSON.stringify(tool)}; did you mean "${suggestion}"?`);
@@ -50,6 +54,7 @@ const checkTools = ({ tools = [], agents = [], gather }: ExpandedOptions, reject
   if (gather !== undefined && agents.length === 0) reject('gather', 'at least one sub-agent in `agents`');
   const names = [
     'read_output',
+    ...(skills.length === 0 ? [] : [skillToolName]),
     ...tools.map((tool) => (typeof tool === 'string' ? (isBuiltin(tool) ? tool : `${tool}__`) : nameOf(tool))),
     ...agents.map(({ signature: { modelToolName } }) => modelToolName),
     ...(gather === undefined ? [] : ['gather']),

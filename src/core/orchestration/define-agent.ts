@@ -30,6 +30,7 @@ import { agentToolSchema, gatherSchema } from './agent-tool-schema.ts';
 import { readAgentOptions } from './check-agent.ts';
 import type { ExpandedOptions } from './expand-options.ts';
 import { fillPrompt, runtimeGuidance } from './guidance.ts';
+import { freezeSkill, skillDigest, skillTools } from './skill-tool.ts';
 
 /** The deepest level at which agents are started, unless the operator sets another. */
 const depthDefault = spawnCapsDefault.depth;
@@ -73,6 +74,7 @@ export const buildAgent = (given: AgentOptions, file: string | null, operator: O
       builtins: Object.freeze(names.filter(isBuiltin)),
       sources: Object.freeze(tools.filter(isSource)),
       servers: Object.freeze(names.filter((name) => !isBuiltin(name))),
+      skills: Object.freeze((options.skills ?? []).map(freezeSkill)),
       canReadOutput: false,
     },
     caps: {
@@ -185,6 +187,7 @@ export const completeDefinition = (fields: AgentFields): Agent => {
     guidance: runtimeGuidance(fields, schemas),
     tools: schemas,
     sources: [...resources.sources.map(({ name }) => name), ...resources.servers],
+    ...(resources.skills.length === 0 ? {} : { skills: resources.skills.map(skillDigest) }),
     input,
     output,
     grants,
@@ -229,8 +232,8 @@ const withoutInfinity = (budget: Budget | undefined): Budget =>
   Object.fromEntries(Object.entries(omitUndefined(budget)).filter(([, amount]) => amount !== Infinity));
 
 const toolSchemas = ({ resources, children: { agents, gather } }: AgentFields): readonly ToolSchema[] => {
-  const { tools, builtins, sources, servers, canReadOutput } = resources;
-  const own = tools.map(({ name, description, inputSchema }) => ({
+  const { tools, builtins, sources, servers, skills, canReadOutput } = resources;
+  const own = [...tools, ...skillTools(skills)].map(({ name, description, inputSchema }) => ({
     name,
     description,
     inputSchema: copySchema(inputSchema),

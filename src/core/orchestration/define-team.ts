@@ -61,7 +61,7 @@ const [planTasksDefault, planDepthDefault] = [200, 20];
 /** The agents that plan and answer have no tools, no sub-agents and no mail. */
 const buildCoordinator = (agent: Agent, rules: TeamRules): NonNullable<AgentTeam['coordinator']> => {
   const { signature, children, permissions } = agent;
-  const resources = { ...agent.resources, tools: [], builtins: [], sources: [], servers: [] };
+  const resources = { ...agent.resources, tools: [], builtins: [], sources: [], servers: [], skills: [] };
   const bare = {
     ...agent,
     resources,

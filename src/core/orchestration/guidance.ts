@@ -1,6 +1,7 @@
 // The fixed text that the runtime adds to an agent's prompt. It is the same for every goal.
 import type { Agent, AgentNeeds, Limits, OutputFormat, SpawnRules, ToolSchema } from '#contracts';
 import { sourceToolName, toToolName } from '#core/rules';
+import { skillTools } from './skill-tool.ts';
 
 type GuidanceFields = Pick<Agent, 'name' | 'signature' | 'resources' | 'children'>;
 
@@ -8,10 +9,13 @@ type GuidanceFields = Pick<Agent, 'name' | 'signature' | 'resources' | 'children
 export const runtimeGuidance = (agent: GuidanceFields, schemas: readonly ToolSchema[]): string => {
   const { output } = agent.signature;
   const { spawns, spawnable, agentsAtOnce } = agent.children;
+  const { tools, skills } = agent.resources;
   const lines = [
     `You are the agent "${agent.name}".`,
     toolsLine(agent.resources, schemas),
-    ...agent.resources.tools.flatMap(({ instructions }) => (instructions === undefined ? [] : [instructions])),
+    ...[...tools, ...skillTools(skills)].flatMap(({ instructions }) =>
+      instructions === undefined ? [] : [instructions],
+    ),
   ];
   if (spawns !== null) lines.push(...spawnLines(spawns, spawnable));
   if (agentsAtOnce !== null)

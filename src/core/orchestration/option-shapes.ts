@@ -4,6 +4,7 @@ import {
   either,
   boolean,
   listOf,
+  mapOf,
   object,
   oneOf,
   openObject,
@@ -98,6 +99,26 @@ const sourceShape = withRules(
   },
 );
 
+const skillNameExpected = 'a name of lower-case letters, digits and single hyphens, at most 64 characters';
+
+const skillFile = either(
+  'a text, or the size of a file that is no text',
+  string(),
+  object({ bytes: whole(), why: string() }, { sha256: string() }),
+);
+
+const skillShape = {
+  ...object(
+    {
+      name: pattern('^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$', skillNameExpected),
+      description: pattern('^[^]{0,1024}$', 'at most 1,024 characters that say what it is for', '^\\s*$'),
+      instructions: string(),
+    },
+    { files: mapOf(skillFile, pattern('^[^]{1,400}$', 'a path of at most 400 characters')) },
+  ),
+  expected: 'a skill: { name, description, instructions, files? }, as loadSkills returns them',
+};
+
 const agentOrSelf = 'an agent created with defineAgent, or "self"';
 
 const spawnsShape = {
@@ -125,6 +146,7 @@ export const agentOptionsShape = object(
     models: listOf(modelShape),
     compaction: modelShape,
     tools: listOf(either(toolText.expected as string, toolText, sourceShape, toolShape)),
+    skills: listOf(skillShape),
     agents: listOf(agent),
     gather: object({ timeoutMs: whole() }),
     settings: modelSettingsShape,

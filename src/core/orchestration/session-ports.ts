@@ -10,6 +10,7 @@ import { dataFrame } from '#core/rules';
 import { childRequest, depthFailure, goalBytesMax, agentTool } from './agent-tool.ts';
 import { gatherTool } from './gather.ts';
 import { mailTool } from './mail-tools.ts';
+import { skillTools } from './skill-tool.ts';
 import { isSpawnTool, spawnAgentTool } from './spawn-agent.ts';
 
 export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): SessionPorts => {
@@ -80,7 +81,7 @@ const toolRunners = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
   let known = runners.get(agent);
   if (known === undefined) {
     const all = [
-      ...agent.resources.tools.map(plainTool),
+      ...[...agent.resources.tools, ...skillTools(agent.resources.skills)].map(plainTool),
       ...agent.resources.builtins.map(builtinRunner),
       ...agent.children.agents.map(agentTool),
     ];

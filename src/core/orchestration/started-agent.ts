@@ -7,6 +7,7 @@ import type { Json } from '#base';
 import type { Agent, Limits } from '#contracts';
 import { lowerLimits, lowestLimits, resolveLimits } from '#core/registry';
 import { completeDefinition } from './define-agent.ts';
+import { skillToolName } from './skill-tool.ts';
 
 /** An agent that is spawned inherits its parent's limits and levels. */
 export const asSpawned = (agent: Agent, parent: Agent): Agent => {
@@ -62,11 +63,15 @@ export const readRestriction = (args: {
 });
 
 /** The tools that a caller can choose from, as the definition names them. */
-const toolChoices = ({ resources: { tools, builtins, sources, servers }, children }: Agent): readonly string[] => [
+const toolChoices = ({
+  resources: { tools, builtins, sources, servers, skills },
+  children,
+}: Agent): readonly string[] => [
   ...new Set([
     ...[...tools, ...sources].map(({ name }) => name),
     ...builtins,
     ...servers,
+    ...(skills.length === 0 ? [] : [skillToolName]),
     ...children.agents.map(({ signature }) => signature.modelToolName),
   ]),
 ];
@@ -100,6 +105,7 @@ const withTools = (agent: Agent, names: readonly string[]): Agent => {
       builtins: resources.builtins.filter(isKept),
       sources: resources.sources.filter(({ name }) => isKept(name)),
       servers: resources.servers.filter(isKept),
+      skills: isKept(skillToolName) ? resources.skills : [],
     },
     children: {
       ...children,

@@ -39,6 +39,12 @@ export const agentReference = reference(
   'the path of an `.ai` file, or an agent name',
 );
 
+export const skillReference = reference(
+  '^[^\\p{Cc}]{1,400}$',
+  urlOrVariable,
+  'the path of a folder with skills, or the name of a skill',
+);
+
 export const toolReference = reference(
   '^[A-Za-z0-9_-]{1,64}(?:/[^\\s/]{1,128})?$',
   '\\$\\{',

@@ -23,6 +23,7 @@ import {
   budgetBlock,
   durationValue,
   modelReference,
+  skillReference,
   text,
   toolReference,
 } from './file-shapes.ts';
@@ -126,6 +127,11 @@ const recommended = {
     orEmpty(oneOrMore(toolReference)),
     'Tools the agent may use: built-in tools, all tools of a `<server>`, or one `<server>/<tool>`.',
     { example: ['read_file', 'browser/fetch'], default: [] },
+  ),
+  skills: about(
+    orEmpty(oneOrMore(skillReference)),
+    'Folders with a `SKILL.md`, or folders of such folders: paths relative to this file, or names from `skills` in .ai-agent.json.',
+    { example: ['./skills'], default: [] },
   ),
   agents: about(
     orEmpty(oneOrMore(subAgent)),

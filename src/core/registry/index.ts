@@ -4,6 +4,7 @@ export { capViolations, spawnCapsDefault, withCaps } from './mail-keys.ts';
 export { effectiveLimits, lowerLimits, lowestLimits, resolveLimits } from './limits.ts';
 export type { CellLimits } from './limits.ts';
 export { isTopic } from './topic.ts';
+export { parseSkillFile } from './parse-skill-file.ts';
 export { parseAgentFile } from './parse-agent-file.ts';
 export type { ParsedFile } from './parse-agent-file.ts';
 export { mergeDefaults, parseDefaults } from './parse-frontmatter.ts';

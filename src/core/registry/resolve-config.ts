@@ -16,6 +16,8 @@ export type ResolvedConfig = {
   readonly defaultSources: Readonly<Record<string, string>>;
   /** In search order; a relative path is relative to its folder. */
   readonly agents: readonly { readonly folder: string; readonly path: string }[];
+  /** Folders whose skills agent files may name. */
+  readonly skills: readonly { readonly folder: string; readonly path: string }[];
   /** The agent to use if none is named. */
   readonly defaultAgent: string | null;
   /** Variables of all layers that are not secret. */
@@ -33,6 +35,7 @@ export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig =>
     defaults: mapValues(defaults, ({ value }) => value),
     defaultSources: mapValues(defaults, ({ source }) => source),
     agents: all.flatMap(({ folder, agents }) => agents.map((path) => ({ folder, path }))),
+    skills: all.flatMap(({ folder, skills = [] }) => skills.map((path) => ({ folder, path }))),
     defaultAgent: all.find((layer) => layer.defaultAgent !== undefined)?.defaultAgent ?? null,
     plain: [...new Set(all.flatMap(({ plain }) => plain))],
     spawns: Object.freeze(Object.assign({}, ...all.map(({ spawns = {} }) => spawns).toReversed()) as SpawnCaps),

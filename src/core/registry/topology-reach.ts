@@ -22,7 +22,7 @@ export const computeReach = (graph: AgentGraph, levelsMax: number): Readonly<Rec
       const key = taken.has(name) ? `${name} (${file})` : name;
       taken.add(key);
       const below = { env: env[index]!, servers: servers[index]!, tools: tools[index]! };
-      return [key, { ...own[index]!, through: below, ...spawnReach(graph, index) }];
+      return [key, { ...own[index]!, through: below, ...spawnReach(graph, index), ...skillReach(graph, index) }];
     }),
   );
 };
@@ -35,7 +35,12 @@ const spawnReach = ({ agents, spawned }: AgentGraph, index: number): Pick<AgentR
   return { spawns: { agents: names, children, perMinute, depth, templates } };
 };
 
-type OwnReach = Omit<AgentReach, 'through' | 'spawns'>;
+const skillReach = ({ agents }: AgentGraph, index: number): Pick<AgentReach, 'skills'> => {
+  const { skills = [] } = agents[index]!;
+  return skills.length === 0 ? {} : { skills };
+};
+
+type OwnReach = Omit<AgentReach, 'through' | 'spawns' | 'skills'>;
 
 const ownReach = ({ models, servers, tools }: TopologyAgent): OwnReach => ({
   env: sorted([...models, ...servers].flatMap(({ variables }) => variables)),

@@ -165,11 +165,12 @@ const reachLines = (reach: CheckReport['reach'], screen: Screen): readonly strin
 };
 
 const reachRows = (reach: AgentReach): readonly (readonly [string, readonly string[]])[] => {
-  const { env, servers, tools, through, spawns } = reach;
+  const { env, servers, tools, through, spawns, skills = [] } = reach;
   return [
     ['env', env],
     ['servers', servers],
     ['tools', tools],
+    ['skills', skills],
     ['spawns', spawns === undefined ? [] : describeSpawns(spawns)],
     ['sub-agents’ env', through.env],
     ['sub-agents’ servers', through.servers],

@@ -11,7 +11,7 @@ export const agentOptions = (
 ): AgentOptions => {
   const { name, description, usage, prompt } = agent;
   const { toolName, input, output } = agent.signature;
-  const { models, caching, settings, tools, builtins, sources, servers } = agent.resources;
+  const { models, caching, settings, tools, builtins, sources, servers, skills } = agent.resources;
   const { limits, budget, budgetGroup } = agent.caps;
   const { gather, agentsAtOnce, spawns } = agent.children;
   const { grants, share, messages, topics } = agent.permissions;
@@ -22,6 +22,7 @@ export const agentOptions = (
     prompt,
     models,
     tools: [...tools.map(mapTool), ...builtins, ...sources, ...servers],
+    skills,
     agents,
     toolName,
     input,

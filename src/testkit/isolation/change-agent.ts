@@ -1,12 +1,12 @@
 // Gives one agent another definition that other agents cannot distinguish from the original: instructions, settings, own tools,
 // and even the name. And limits that no private work of a cell can reach.
-import type { Agent, AgentOptions, Limits, ToolDefinition } from '#contracts';
+import type { Agent, AgentOptions, Limits, Skill, ToolDefinition } from '#contracts';
 import { Rng } from './rng.ts';
 import type { TestAgent, AgentTree } from './agent-tree.ts';
 import type { MailVariation } from './mail-cell.ts';
 
 export const changeAgent = (options: AgentOptions, rng: Rng, names: ReadonlySet<string>): AgentOptions => {
-  const { tools = [], agents = [], limits = {}, settings = {} } = options;
+  const { tools = [], agents = [], skills = [], limits = {}, settings = {} } = options;
   const invisible = {
     usage: rng.words(),
     settings: {
@@ -27,8 +27,15 @@ export const changeAgent = (options: AgentOptions, rng: Rng, names: ReadonlySet<
     ...(rng.percent(50) && !names.has(options.name) ? { name } : {}),
     tools: [...(rng.percent(50) ? tools.toReversed() : tools), ...(rng.percent(50) ? [extraTool(rng)] : [])],
     agents: rng.percent(50) ? agents.toReversed() : agents,
+    skills: skills.map((skill) => changeSkill(skill, rng)),
   };
 };
+
+const changeSkill = (skill: Skill, rng: Rng): Skill => ({
+  ...skill,
+  description: `${skill.description.slice(0, 500)} ${rng.words().slice(0, 500)}`,
+  instructions: `${skill.instructions}\n${rng.words()}`,
+});
 
 const extraTool = (rng: Rng): ToolDefinition => ({
   name: `x${rng.hex()}`,
@@ -40,13 +47,14 @@ const extraTool = (rng: Rng): ToolDefinition => ({
 
 /** For an agent that others can observe at work: its instructions, settings and the order of its tools. */
 export const changeInstructions = (options: AgentOptions, rng: Rng): AgentOptions => {
-  const { tools = [], settings = {}, prompt } = options;
+  const { tools = [], skills = [], settings = {}, prompt } = options;
   return {
     ...options,
     prompt: `${prompt}\n${rng.words()} ${'and '.repeat(rng.below(20))}`,
     usage: rng.words(),
     settings: { ...settings, temperature: rng.below(10) / 10 },
     tools: rng.percent(50) ? tools.toReversed() : tools,
+    skills: skills.map((skill) => changeSkill(skill, rng)),
   };
 };
 

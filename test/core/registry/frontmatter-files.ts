@@ -133,6 +133,10 @@ export const frontmatters = (unit: 'grapheme' | 'binary' = 'grapheme'): fc.Arbit
           ),
           { maxLength: 4 },
         ),
+        skills: fc.uniqueArray(
+          word.map((name) => `./my skills/${name}`),
+          { maxLength: 2 },
+        ),
         agents: fc.uniqueArray(agent, { maxLength: 3, selector: (one) => one.agent }),
         gather: fc.record({ timeoutMs: whole() }),
         limits,

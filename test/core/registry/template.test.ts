@@ -18,6 +18,7 @@ const builtIn = {
   output: { format: 'markdown' },
   input: { format: 'text' },
   tools: [],
+  skills: [],
   agents: [],
   grants: ['goal', 'result', 'note'],
   caching: 'none',
