@@ -96,7 +96,7 @@ const sections: readonly (readonly [title: string, ...shown: readonly Shown[]])[
     ],
     ['An agent that answers in JSON', guidance({ output: { format: 'json', schema: { type: 'object' } } })],
     [
-      'After that, the prompt of the caller, where `share: [system]` allows it (`shared-system@1`)',
+      'After that, the prompt of the caller, where `share: [system]` allows it, or the system prompt of a client, where `serve --allow-system` does (`shared-system@1`)',
       show('shared-system@1', [crossing('share', [{ category: 'SYSTEM', text: '<prompt of the caller>' }])]),
     ],
   ],

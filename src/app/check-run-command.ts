@@ -130,6 +130,7 @@ export const runOptions = {
   schema: 'any',
   signal: 'signal',
   context: 'texts',
+  system: 'texts',
   conversation: either(
     'the name of a conversation, or { agent, name }',
     string(),
@@ -157,11 +158,15 @@ const checkContext = (option: string, texts: readonly string[], countMax: number
 
 type RedactText = (text: string) => string;
 
-/** Removes secrets from a caller's context. Throws `context_too_large`. */
-export const redactContext = (given: readonly string[] = [], redact: RedactText): readonly string[] => {
-  const context = given.map(redact).filter((text) => text.trim() !== '');
-  checkContext('context', context, contextCountMax);
-  return context;
+/** Removes secrets from a caller's context or instructions. Throws `context_too_large`. */
+export const redactTexts = (
+  option: 'context' | 'system',
+  given: readonly string[] = [],
+  redact: RedactText,
+): readonly string[] => {
+  const texts = given.map(redact).filter((text) => text.trim() !== '');
+  checkContext(option, texts, contextCountMax);
+  return texts;
 };
 
 /** Removes secrets from a caller's dialog. Throws `context_too_large`. */

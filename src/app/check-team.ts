@@ -36,11 +36,12 @@ export const checkTeamRun = (
 /** A team plans from its goal alone. Throws `team_invalid` for other input. */
 export const refuseTeamOptions = ({ team, name }: Agent, options: RunOptions): void => {
   if (team === null) return;
-  const { schema, format, context = [], history = [], tools = [] } = options;
+  const { schema, format, context = [], system = [], history = [], tools = [] } = options;
   const [unsupported] = [
     ...(schema === undefined ? [] : ['schema']),
     ...(format === undefined || format === 'text' ? [] : ['format']),
     ...(context.length === 0 ? [] : ['context']),
+    ...(system.length === 0 ? [] : ['system']),
     ...(history.length === 0 ? [] : ['history']),
     ...(tools.length === 0 ? [] : ['tools']),
   ];

@@ -113,6 +113,7 @@ export class LocalCloister extends RunReader implements Cloister {
       agent: request.agent,
       goal: request.goal,
       budget,
+      system: request.system,
       history: this.#requests.historyFor(request),
       caller,
     };
@@ -158,6 +159,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const start = {
       agent: request.agent,
       goal: request.goal,
+      system: request.system,
       history: this.#requests.historyFor(request),
       ...startOptions,
     };
@@ -173,7 +175,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async #runTurn(
-    { agent, goal, context, dialog }: ValidatedRequest,
+    { agent, goal, context, system, dialog }: ValidatedRequest,
     conversation: { readonly agent: string; readonly name: string },
     {
       signal,
@@ -189,7 +191,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const turn = await this.#conversationService.beginTurn({ agent, conversation, context, bytesMax });
     const { run, log, history, files } = turn;
     try {
-      return this.#runs.start(run, { agent, goal, log, history, files, conversation, ...startOptions }, signal);
+      return this.#runs.start(run, { agent, goal, log, system, history, files, conversation, ...startOptions }, signal);
     } catch (error) {
       await log.close();
       throw error;

@@ -5,7 +5,7 @@ import type { Agent, Budget, History, ResidentOptions, RunOptions, DialogMessage
 import { assertAgent, checkRequest } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools, checkSchemas } from './check-schemas.ts';
-import { checkTopic, redactContext, redactDialog, runOptions } from './check-run-command.ts';
+import { checkTopic, redactTexts, redactDialog, runOptions } from './check-run-command.ts';
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
 import { buildHistory, dialogEntries } from '#app/conversations';
 import type { SharedPorts } from './shared-ports.ts';
@@ -14,6 +14,7 @@ export type ValidatedRequest = {
   readonly agent: Agent;
   readonly goal: string | null;
   readonly context: readonly string[];
+  readonly system: readonly string[];
   readonly dialog: readonly DialogMessage[];
 };
 
@@ -88,9 +89,13 @@ export class RunRequestChecker {
 
   #checkContext(
     agent: Agent,
-    { context, history }: Pick<RunOptions, 'context' | 'history'>,
-  ): Pick<ValidatedRequest, 'context' | 'dialog'> {
+    { context, system, history }: Pick<RunOptions, 'context' | 'system' | 'history'>,
+  ): Pick<ValidatedRequest, 'context' | 'system' | 'dialog'> {
     const redact = (text: string): string => this.#shared.resources.redactFor(agent)?.text(text) ?? text;
-    return { context: redactContext(context, redact), dialog: redactDialog(history, redact) };
+    return {
+      context: redactTexts('context', context, redact),
+      system: redactTexts('system', system, redact),
+      dialog: redactDialog(history, redact),
+    };
   }
 }

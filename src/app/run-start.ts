@@ -11,6 +11,8 @@ export type NewRun = {
   /** The root is a resident: it runs until it is asked to finish. */
   readonly resident?: { readonly topics: readonly string[] } | undefined;
   readonly budget?: Budget | undefined;
+  /** The caller's own instructions. */
+  readonly system?: readonly string[] | undefined;
   readonly history?: History | undefined;
   readonly files?: InheritedFiles | undefined;
   readonly conversation?: ConversationRef | undefined;

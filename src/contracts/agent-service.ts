@@ -30,6 +30,8 @@ export type AgentRequest = {
   readonly schema?: JsonObject;
   /** Additional context. */
   readonly context?: readonly string[];
+  /** The client's system prompts, if the operator allows them; they cross as a `share` from outside. */
+  readonly system?: readonly string[];
   /** Earlier messages as the client reports them; they cross as `history`. Cannot be combined with a conversation. */
   readonly history?: readonly DialogMessage[];
   /** A name among the caller's own conversations with that agent. */
@@ -124,7 +126,7 @@ export type RequestState =
   | { readonly state: 'ended'; readonly spent: SpentTokens };
 
 export type ClientRules = {
-  /** Whether a client's system prompt is passed on as context. Otherwise it is refused. */
+  /** Whether a client's system prompt follows the agent's own. Otherwise it is refused. */
   readonly system: boolean;
   /** Whether a client's tools are offered to the agent in addition to its own. Otherwise they are refused. */
   readonly tools: boolean;

@@ -50,7 +50,7 @@ export type ShareName = 'system' | 'context';
 
 /**
  * One shared message. The content of a `share` crossing is a list of these, as JSON. SYSTEM: the caller's own prompt, which an
- * operator wrote; the child gets it as system text. CONTEXT: data.
+ * operator wrote, or the instructions of a caller outside; the receiver gets it as system text. CONTEXT: data.
  */
 export type SharedMessage = { readonly category: 'SYSTEM' | 'CONTEXT'; readonly text: string };
 

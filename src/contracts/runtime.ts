@@ -29,6 +29,11 @@ export type RunOptions<S extends Schema = Schema> = {
   readonly format?: OutputFormat['format'];
   /** Additional context. It is separate from the dialog and stays in the window longer. */
   readonly context?: readonly string[];
+  /**
+   * The caller's own instructions: system text of the root, after the agent's own, which prevails. Sub-agents do not get it, not even
+   * with `share: [system]`. In a conversation, it holds for this turn only.
+   */
+  readonly system?: readonly string[];
   /** Earlier messages, as reported by the caller. Cannot be combined with a conversation, which has its own history. */
   readonly history?: readonly DialogMessage[];
   /**
@@ -270,6 +275,8 @@ export type TrailStep =
       readonly type: 'crossing';
       readonly kind: CrossingKind;
       readonly from: CrossingEnd;
+      /** If it came from outside, over a server: whose request brought it. */
+      readonly caller?: string;
       readonly to: CrossingEnd;
       readonly grant: string;
       readonly sha256: string;

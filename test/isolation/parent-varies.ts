@@ -51,6 +51,7 @@ export type ParentState = {
   readonly toolsFlipped: boolean;
   readonly scouts: number;
   readonly childFirst: boolean;
+  /** An environment variable, and the instructions of the caller outside. */
   readonly env: string;
   readonly seed: number;
   readonly startMs: number;
@@ -166,7 +167,7 @@ export const watchChild = async (
     clock: world.clock,
     ids: world.ids,
   });
-  const session = home.run(agents[0]!, 'Do what you are here for.', { budget });
+  const session = home.run(agents[0]!, 'Do what you are here for.', { budget, system: [state.env] });
   const outcome = await world.finish(session.outcome);
   const run = new Observer('run', world.drawn);
   run.note('status', outcome.status);

@@ -264,6 +264,21 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
+    name: 'the instructions of the root’s caller, with the prompt that the root shares',
+    seenBy: child,
+    edits: [
+      {
+        probe: 'share-prompt',
+        put: `const received = window.view.flatMap(({ category, part, origin }) =>
+    origin.rule === 'shared-system@1' && cell.runtime.parent === null && 'message' in part
+      ? [{ category: 'SYSTEM', text: String(part.message.content) } as const]
+      : [],
+  );
+  const $(declarations.0.id) = [...$(declarations.0.init), ...received];`,
+      },
+    ],
+  },
+  {
     name: 'the prompt that the parent’s own caller shared with it',
     seenBy: child,
     edits: [

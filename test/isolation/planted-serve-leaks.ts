@@ -23,6 +23,10 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     'given-value',
     '$(key): $(value.test) ? $(value.consequent) : JSON.parse(lastParsed?.content ?? $(value.alternate.arguments.0))',
   ]),
+  leak('a request without a system prompt gets the latest one of any caller', [
+    'served-system',
+    'system: ((globalThis as any).planted = system ?? (globalThis as any).planted)',
+  ]),
   leak('the start time of a response reveals the number of runs', [
     'serve-started-at',
     '$(key): $(value) + this.#live.size * 1_000_000',

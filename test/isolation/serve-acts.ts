@@ -82,9 +82,10 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
   switch (one.do) {
     case 'ask': {
       const history = one.history ? [`${one.word}-before`] : [];
+      const system = one.history ? { system: `${one.word}-rules` } : {};
       return fetchAndRecord(
         actor,
-        buildProtocolRequest({ ...common, kind: one.kind, word: one.word, history }).request,
+        buildProtocolRequest({ ...common, kind: one.kind, word: one.word, history, ...system }).request,
       );
     }
     case 'continue': {

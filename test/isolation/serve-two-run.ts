@@ -150,7 +150,7 @@ export const observeWorld = async (
       { name: 'watched', sha256: hashToken(watched), agents: ['echo', 'vault'], ...allowed },
       { name: 'other', sha256: hashToken(other), ...otherTerms(rng, desk) },
     ],
-    clients: { tools: true },
+    clients: { tools: true, system: true },
     // Queueing is what one caller may notice of another, so nothing has to queue here.
     slots: { running: 1_000, runningPerAgent: 1_000 },
   });

@@ -1,5 +1,5 @@
 // Starts a request as a run, as a turn of one of the caller's conversations, or as a resident.
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { AgentRequest, Budget, Caller, RunSession, RunStarter, RunSummary, ToolDefinition } from '#contracts';
 
 type StartOptions = {
@@ -12,10 +12,10 @@ type StartOptions = {
 export const startServedRun = (
   runs: RunStarter,
   caller: Caller,
-  { agent, input, context, history, conversation, resident, format, schema }: AgentRequest,
+  { agent, input, context, system, history, conversation, resident, format, schema }: AgentRequest,
   options: StartOptions,
 ): RunSession | Promise<RunSession> => {
-  const given = { ...options, ...(context === undefined ? {} : { context }) };
+  const given = { ...options, ...omitUndefined({ context, /* probe: served-system */ system }) };
   const turn = conversation === undefined ? {} : { conversation: callerConversationName(caller, conversation) };
   if (history !== undefined && history.length > 0 && conversation !== undefined)
     throw new CloisterError(

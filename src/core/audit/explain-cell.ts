@@ -121,14 +121,14 @@ const operationStep = ({ birth }: CellRecords, operation: OperationRecord | unde
     ? []
     : [{ type: 'operation', cell: birth.cell, agent: birth.agent, op: operation.begin.op, name: operation.begin.name }];
 
-/** A shared prompt comes from the caller's definition, not from anything its model said. */
+/** A shared prompt comes from the caller's definition, not from anything its model said; or from the caller outside. */
 const callerPromptSteps = (seq: number, cell: CellRecords, records: RunRecords): readonly TrailStep[] => {
   const received = cell.received.get(seq);
   if (received === undefined) return [];
   const { other } = received.entry;
   const caller = other === 'outside' ? undefined : records.cells.get(other);
   return [
-    crossingStep(received.entry, cell),
+    crossingStep(received.entry, cell, records),
     ...(caller === undefined ? [] : [definitionStep('prompt', caller, records)]),
   ];
 };
@@ -136,13 +136,24 @@ const callerPromptSteps = (seq: number, cell: CellRecords, records: RunRecords):
 const crossingStep = (
   { kind, other, grant, sha256, bytes, labels }: LedgerEntry,
   { birth }: CellRecords,
-): TrailStep => ({ type: 'crossing', kind, from: other, to: birth.cell, grant: grant ?? '', sha256, bytes, labels });
+  { caller }: RunRecords,
+): TrailStep => ({
+  type: 'crossing',
+  kind,
+  from: other,
+  ...(other === 'outside' && caller !== undefined ? { caller } : {}),
+  to: birth.cell,
+  grant: grant ?? '',
+  sha256,
+  bytes,
+  labels,
+});
 
 const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): readonly TrailStep[] => {
   const received = cell.received.get(seq);
   if (received === undefined) return [];
   const { kind, other } = received.entry;
-  const step = crossingStep(received.entry, cell);
+  const step = crossingStep(received.entry, cell, records);
   if (kind === 'dependency') return [step, ...taskSteps(received.content ?? '', other, records)];
   return [step, ...senderStep(other, cell, records)];
 };

@@ -54,6 +54,8 @@ export type RunRecords = {
   readonly cells: Map<CellId, CellRecords>;
   readonly definitions: Map<Hash, AgentDefinition>;
   root: CellRecords | undefined;
+  /** Whose request it was, if it came over a server. */
+  caller: string | undefined;
   /** How the run estimated its requests; undefined if its format is unknown. */
   holds: HoldRules | undefined;
 };
@@ -70,6 +72,7 @@ export const startRecords = (): RunRecords => ({
   cells: new Map(),
   definitions: new Map(),
   root: undefined,
+  caller: undefined,
   holds: undefined,
 });
 
@@ -89,6 +92,7 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
       const { format } = readRecordedBy(record) ?? {};
       if (format !== undefined && Object.hasOwn(versionsByFormat, format)) records.holds = holdRules(format);
       records.root ??= createCell(records, record.birth, frame.at);
+      records.caller = record.caller;
       return;
     }
     case 'begin':

@@ -85,8 +85,9 @@ const verifyGrant = (
       problems.add('crossing-ends', where, `entry ${entry.seq}: ${from} and ${to} are not parent and child`);
   } else if (granted && !allowed[direction].includes(entry.kind))
     problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${direction}`);
-  // A caller may always pass in its own history, and the files that the agent wrote in the same conversation.
-  const isCallersOwn = (entry.kind === 'history' || entry.kind === 'file') && from === 'outside';
+  // A caller may always pass in its own history and instructions, and the files that the agent wrote in the same conversation.
+  const isCallersOwn =
+    (entry.kind === 'history' || entry.kind === 'file' || entry.kind === 'share') && from === 'outside';
   if (
     granted &&
     direction !== undefined &&
@@ -149,6 +150,7 @@ const isInRightRecord = (
 ): boolean => {
   if (kind === 'goal') return (record.type === 'open' || record.type === 'begin') && record.birth?.cell === to;
   if (kind === 'file') return record.type === 'open' && record.birth.cell === to && record.conversation !== undefined;
+  if (kind === 'share' && from === 'outside') return record.type === 'open' && record.birth.cell === to;
   if (kind === 'share' || kind === 'history')
     return (
       (record.type === 'give' && record.to === to) ||

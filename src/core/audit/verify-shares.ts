@@ -1,7 +1,8 @@
-// Checks that what a cell received of its caller's window was really in it. Runs after the prompts of the frame are checked.
+// Checks that what a cell received of its caller's window was really in it. Runs after the prompts of the frame are checked. What somebody
+// outside shares can only be checked for its kind: instructions, never context.
 import type { CellId } from '#base';
 import { decodeHistory } from '#contracts';
-import type { AgentDefinition, CrossingContent, Frame } from '#contracts';
+import type { AgentDefinition, CrossingContent, Frame, SharedMessage } from '#contracts';
 import { rules } from '#core/rules';
 import { partText } from './part-text.ts';
 import { problemLocation } from './problems.ts';
@@ -30,11 +31,12 @@ const matchesCaller = (
   { cells, definitions }: RunRecords,
   findPrompt: FindPrompt,
 ): boolean => {
+  if (from === 'outside') return record.type === 'open' && holdsInstructionsOnly(content);
   const definitionOf = (of: CellRecords | undefined) =>
     of === undefined ? undefined : definitions.get(of.birth.digest);
   const share = definitionOf(cells.get(cell))?.share ?? [];
-  const caller = from === 'outside' ? undefined : cells.get(from);
-  const shown = from === 'outside' ? undefined : findPrompt(from);
+  const caller = cells.get(from);
+  const shown = findPrompt(from);
   const context = share.includes('context') ? contextMessages(shown) : [];
   if (record.type === 'begin') {
     const prompt = share.includes('system') ? callerPrompt(definitionOf(caller), shown) : [];
@@ -44,6 +46,9 @@ const matchesCaller = (
   const received = share.includes('context') ? callerContext(caller) : [];
   return shared.every((message) => [...context, ...received].includes(JSON.stringify(message)));
 };
+
+const holdsInstructionsOnly = (content: string): boolean =>
+  (JSON.parse(content) as readonly SharedMessage[]).every(({ category, text }) => category === 'SYSTEM' && text !== '');
 
 /** The caller's prompt alone, made by the rule that showed it to the caller's model; as data if a model wrote it. */
 const callerPrompt = (definition: AgentDefinition | undefined, shown: PromptState | undefined): readonly string[] => {

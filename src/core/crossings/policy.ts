@@ -60,6 +60,9 @@ const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic, u
     case 'goal':
     case 'share':
       if (to === 'outside' || endOf(from) !== to.requestedBy) return null;
+      // The caller's own instructions, to the agent that it calls.
+      if (kind === 'share' && from === 'outside' && to.parent === null)
+        return withdrawn(to.agent.name).includes(kind) ? null : kind;
       return /* probe: policy-down */ has(to, kind) ? kind : null;
     case 'result':
       if (from === 'outside' || endOf(to) !== (from.parent ?? 'outside')) return null;

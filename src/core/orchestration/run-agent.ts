@@ -13,6 +13,7 @@ import type {
   InheritedFiles,
   PassedOverModel,
   CrossingRefusal,
+  SharedMessage,
   SpawnIdentity,
   RunPorts,
 } from '#contracts';
@@ -26,6 +27,8 @@ import type { RootCellSeed } from './run.ts';
 /** What a run gets besides its goal: its conversation, history and caller. */
 type RunInput = {
   readonly conversation?: ConversationRef | undefined;
+  /** The caller's own instructions: system text of the root, after its own. */
+  readonly system?: readonly string[] | undefined;
   readonly history?: History | undefined;
   /** What its agent's turn before left to it. */
   readonly files?: InheritedFiles | undefined;
@@ -40,7 +43,7 @@ export const startRun = (
   goal: string | null,
   budget: Budget | undefined,
   world: RunPorts,
-  { conversation, history, files, resident, caller }: RunInput = {},
+  { conversation, system = [], history, files, resident, caller }: RunInput = {},
 ): Run => {
   const at = world.clock.now();
   const run = new Run(world, at);
@@ -58,9 +61,13 @@ export const startRun = (
     },
   );
   run.door.admit(partyOf({ ...birth, agent }));
-  const enter = <K extends 'goal' | 'history' | 'file'>(kind: K, content: string): Crossed<K> | CrossingRefusal =>
+  const enter = <K extends 'goal' | 'share' | 'history' | 'file'>(
+    kind: K,
+    content: string,
+  ): Crossed<K> | CrossingRefusal =>
     run.door.cross({ kind, from: 'outside', to: cell, content }, { at, frame: run.nextFrame });
   const passed = goal === null ? null : enter('goal', /* probe: run-goal */ run.redactFor(agent)?.text(goal) ?? goal);
+  if (system.length > 0) enter('share', callerSystem(system));
   if (history !== undefined) enter('history', JSON.stringify(history));
   if (files !== undefined) enter('file', JSON.stringify(files));
   const { started } = world;
@@ -74,6 +81,10 @@ export const startRun = (
   const crossed = passed === null || 'refused' in passed ? null : passed;
   return run.open({ agent, birth, createdAt: at, goal: crossed, frame });
 };
+
+/** Each text is a message of its own. */
+const callerSystem = (texts: readonly string[]): string =>
+  JSON.stringify(texts.map((text) => ({ category: 'SYSTEM', text }) satisfies SharedMessage));
 
 type RootBirthInput = {
   readonly at: number;

@@ -79,6 +79,7 @@ const estimateTokens = ({ definition }: Agent, request: AgentRequest): number =>
     definition.prompt,
     definition.guidance,
     ...definition.tools.map(({ name, description, inputSchema }) => canonicalJson({ name, description, inputSchema })),
+    ...(request.system ?? []),
     ...(request.context ?? []),
     ...(request.history ?? []).map(({ text }) => text),
     typeof request.input === 'string' ? request.input : canonicalJson(request.input),

@@ -5,8 +5,7 @@
 //   max-tokens-has-no-effect. `max_tokens` is required, but it bounds one reply of a model, while an answer here is the work of
 //       many replies, each bounded by its agent's own `maxOutputTokens`. Clients fill in a default that nobody chose, so it
 //       must not cut an answer.
-//   client-system-is-context. A client's system prompt becomes context for the agent, if the operator allows it; else it is
-//       refused.
+//   client-system-after-own. A client's system prompt follows the agent's own, if the operator allows it; else it is refused.
 import { CloisterError, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, Budget, CallResult, ClientRules, ClientTool, DialogMessage } from '#contracts';
@@ -64,7 +63,7 @@ const parseShared = (
   checkMessageFields(fields, clients, forced !== null);
   const agent = fields.text('model');
   const parsed = parseDialog(fields, clients);
-  const context = systemContext(parsed.system, clients);
+  const system = allowedSystemTexts(parsed.system, clients);
   const { dialog, results, userTexts, hasNewInput } = separateResults(parsed.turns, ({ by }) => by === 'agent');
   const { input, history } = hasNewInput ? splitDialog(dialog, 'messages') : { input: '', history: dialog };
   if (hasNewInput && input.trim() === '')
@@ -75,7 +74,7 @@ const parseShared = (
     agent,
     input,
     ...(history.length === 0 ? {} : { history }),
-    ...(context.length === 0 ? {} : { context }),
+    ...(system.length === 0 ? {} : { system }),
     ...(forced === null ? parseClientTools(fields, clients) : {}),
     ...output,
     ...(forced === null ? {} : requestArguments(forced)),
@@ -108,7 +107,7 @@ const parseForcedTool = (fields: BodyFields): ClientTool | null => {
   return choice['type'] === 'any' || choice['name'] === tool?.name ? tool : null;
 };
 
-const systemContext = (system: ParsedDialog['system'], clients: ClientRules): readonly string[] => {
+const allowedSystemTexts = (system: ParsedDialog['system'], clients: ClientRules): readonly string[] => {
   const [first] = system;
   if (first !== undefined && !clients.system)
     throw new CloisterError(

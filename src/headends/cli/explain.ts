@@ -109,7 +109,7 @@ const describeStep = (step: TrailStep): string => {
     case 'operation':
       return `operation ${step.cell}/${step.op} ${step.name}`;
     case 'crossing':
-      return `crossing ${step.kind} from ${step.from} under grant "${step.grant}" (${plural(step.bytes, 'byte')}, sha256 ${step.sha256.slice(0, 12)}…${
+      return `crossing ${step.kind} from ${step.from}${step.caller === undefined ? '' : ` (caller ${step.caller})`} under grant "${step.grant}" (${plural(step.bytes, 'byte')}, sha256 ${step.sha256.slice(0, 12)}…${
         step.labels.length === 0 ? '' : `, ${step.labels.join(' ')}`
       })`;
     case 'task':

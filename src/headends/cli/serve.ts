@@ -72,7 +72,7 @@ export default defineCommand({
     expose: flagOption('allow --host to be reachable from other machines'),
     allowHost: listOption('<name>', 'additional host name to accept; repeatable'),
     allowOrigin: originOption,
-    allowSystem: flagOption('accept a client’s system prompt, as context'),
+    allowSystem: flagOption('accept a client’s system prompt, after the agent’s own'),
     allowTools: flagOption('accept client tools; the client executes them'),
     showActivity: flagOption('stream sub-agent and tool activity as reasoning'),
     compat: flagOption('ignore optional fields and hosted tools of clients that are not supported'),

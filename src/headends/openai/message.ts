@@ -64,9 +64,9 @@ const parsePart = (part: BodyFields): string => {
   }
 };
 
-// A client's system prompt becomes context for the agent, if the operator allows it. It never replaces the agent's own system prompt.
-/** Throws `request_unsupported`. `field`: the field that holds the prompt, for the error. A blank prompt adds no context. */
-export const contextFromSystemPrompt = (text: string, field: string, rules: ClientRules): readonly string[] => {
+// A client's system prompt follows the agent's own, if the operator allows it. It never replaces that.
+/** Throws `request_unsupported`. `field`: the field that holds the prompt, for the error. A blank prompt is none. */
+export const allowedSystem = (text: string, field: string, rules: ClientRules): readonly string[] => {
   if (text.trim() === '') return [];
   if (rules.system) return [text];
   throw new CloisterError(

@@ -10,7 +10,7 @@ import {
   withoutIgnored,
 } from '#headends/shared';
 import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
-import { parseDialogMessage, contextFromSystemPrompt } from './message.ts';
+import { parseDialogMessage, allowedSystem } from './message.ts';
 import { ignorableInChat, refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
 
 type ParsedChatRequest = {
@@ -34,13 +34,13 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedCha
   const agent = body.text('model');
   const forced = parseForcedFunction(body, 'function');
   refuseUnsupported(body, unsupportedInChat(rules, forced !== null));
-  const { turns, context } = parseMessages(body, rules);
+  const { turns, system } = parseMessages(body, rules);
   const { dialog, results, userTexts, hasNewInput } = separateResults(turns, ({ by }) => by === 'agent');
   const format = body.has('response_format') ? parseFormat(body.fields('response_format'), 'json_schema') : {};
   refuseTwoFormats(forced, format, 'response_format');
   const common = {
     agent,
-    ...(context.length === 0 ? {} : { context }),
+    ...(system.length === 0 ? {} : { system }),
     ...(forced === null ? { ...parseTools(body, rules, 'function'), ...format } : requestArguments(forced)),
   };
   return {
@@ -59,19 +59,19 @@ const inputAndHistory = (dialog: readonly DialogMessage[]): Pick<AgentRequest, '
   return { input, ...(history.length === 0 ? {} : { history }) };
 };
 
-type Messages = { readonly turns: readonly (DialogMessage | CallResult)[]; readonly context: readonly string[] };
+type Messages = { readonly turns: readonly (DialogMessage | CallResult)[]; readonly system: readonly string[] };
 
 const parseMessages = (body: BodyFields, rules: ClientRules): Messages => {
   const turns: (DialogMessage | CallResult)[] = [];
-  const context: string[] = [];
+  const system: string[] = [];
   for (const item of body.items('messages')) {
     if (rules.tools && item.value['role'] === 'tool') {
       turns.push(parseResult(item, 'tool_call_id', 'content'));
       continue;
     }
     const { by, text } = parseDialogMessage(item, rules);
-    if (by === 'system') context.push(...contextFromSystemPrompt(text, item.path('role'), rules));
+    if (by === 'system') system.push(...allowedSystem(text, item.path('role'), rules));
     else turns.push({ by, text });
   }
-  return { turns, context };
+  return { turns, system };
 };

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage, Caller, AgentService } from '#contracts';
 import { BodyFields, refuseTwoFormats, requestArguments, separateResults, withoutIgnored } from '#headends/shared';
 import { isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
-import { parseDialogMessage, contextFromSystemPrompt } from './message.ts';
+import { parseDialogMessage, allowedSystem } from './message.ts';
 import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
 import { ignorableInResponses, refuseUnsupported, unsupportedInResponses } from './unsupported-fields.ts';
 
@@ -37,20 +37,20 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
   const agent = body.text('model');
   const forced = parseForcedFunction(body);
   refuseUnsupported(body, unsupportedInResponses(rules, forced !== null));
-  const { turns, context: inputContext } = parseInput(body, rules);
+  const { turns, system: inputSystem } = parseInput(body, rules);
   const { dialog, results, userTexts, hasNewInput } = separateResults(
     turns,
     (turn) => 'answerOfRun' in turn || turn.by === 'agent',
   );
-  const instructions = contextFromSystemPrompt(body.optionalText('instructions') ?? '', 'instructions', rules);
-  const context = [...instructions, ...inputContext];
+  const instructions = allowedSystem(body.optionalText('instructions') ?? '', 'instructions', rules);
+  const system = [...instructions, ...inputSystem];
   const text = body.has('text') ? body.fields('text') : new BodyFields({}, 'text');
   const previous = body.optionalText('previous_response_id');
   const format = text.has('format') ? parseFormat(text.fields('format')) : {};
   refuseTwoFormats(forced, format, 'text.format');
   const common = {
     agent,
-    ...(context.length === 0 ? {} : { context }),
+    ...(system.length === 0 ? {} : { system }),
     ...(forced === null ? { ...parseTools(body, rules), ...format } : requestArguments(forced)),
   };
   return {
@@ -67,19 +67,19 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
   };
 };
 
-type Input = { readonly turns: readonly (ResponseTurn | CallResult)[]; readonly context: readonly string[] };
+type Input = { readonly turns: readonly (ResponseTurn | CallResult)[]; readonly system: readonly string[] };
 
 const parseInput = (body: BodyFields, rules: ClientRules): Input => {
   const { input } = body.value;
-  if (typeof input === 'string') return { turns: [{ by: 'person', text: input }], context: [] };
+  if (typeof input === 'string') return { turns: [{ by: 'person', text: input }], system: [] };
   if (!Array.isArray(input)) throw body.invalid('input', 'a string or an array of items');
   const turns: (ResponseTurn | CallResult)[] = [];
-  const context: string[] = [];
+  const system: string[] = [];
   for (const item of body.items('input'))
     switch (itemType(item, rules)) {
       case 'message': {
         const { by, text } = parseDialogMessage(item, rules);
-        if (by === 'system') context.push(...contextFromSystemPrompt(text, item.path('role'), rules));
+        if (by === 'system') system.push(...allowedSystem(text, item.path('role'), rules));
         else turns.push({ by, text });
         break;
       }
@@ -104,7 +104,7 @@ const parseInput = (body: BodyFields, rules: ClientRules): Input => {
           `${item.path('type')}: only messages and references to earlier answers are supported.`,
         );
     }
-  return { turns, context };
+  return { turns, system };
 };
 
 /** A call comes from the agent and has no text. */

@@ -72,7 +72,8 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
   async run(): Promise<void> {
     const { root, goal, budget } = this.setting;
     const history = this.#history();
-    const live = startRun(root.agent, goal, budget, this.ports(), history === null ? {} : { history });
+    const system = this.#system();
+    const live = startRun(root.agent, goal, budget, this.ports(), { system, ...(history === null ? {} : { history }) });
     this.#live = live;
     this.#outcome = await this.time.finish(live.outcome);
     if (this.#closing.length > 0) await this.time.finish(Promise.all(this.#closing));
@@ -103,6 +104,15 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
     const relation = this.cells[0] === undefined ? 'varied' : relationOf(this.cells[0].cell);
     const outcome = JSON.stringify(visibleOutcome(this.#outcome, relation));
     return all.set('the caller', [createObservation('outcome', outcome)]);
+  }
+
+  /** Draws the caller's own instructions. They are private to the root. */
+  #system(): readonly string[] {
+    const { seed } = this.setting;
+    const { modelToolName } = this.setting.root.agent.signature;
+    if (!new Rng(`${seed} system`).percent(30)) return [];
+    const own = new Rng(`${seed} system ${this.setting.saltOf(modelToolName, pathBelow('', modelToolName))}`);
+    return Array.from({ length: 1 + own.below(2) }, () => own.words());
   }
 
   /** Draws earlier conversation and context. It is private to the root, except for context that children share. */

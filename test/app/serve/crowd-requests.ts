@@ -19,6 +19,8 @@ export type CrowdQuestion = Caller & {
   readonly conversation: string | null;
   /** Words of earlier messages. */
   readonly history: readonly string[];
+  /** A word of the client's system prompt, where the protocol has one. */
+  readonly system?: string;
   /** The response that a request of kind `responses` continues. */
   readonly previous?: string;
   readonly signal?: AbortSignal;
@@ -142,7 +144,8 @@ export const toolCall = (word: string): Value => ({
 
 export const calledText = ({ result }: Value): string => result.content[0].text;
 
-const messagesOf = ({ history, word }: CrowdQuestion): readonly Value[] => [
+const messagesOf = ({ system, history, word }: CrowdQuestion): readonly Value[] => [
+  ...(system === undefined ? [] : [{ role: 'system', content: question(system) }]),
   ...history.flatMap((one) => [
     { role: 'user', content: question(one) },
     { role: 'assistant', content: 'Yes.' },

@@ -117,7 +117,8 @@ const listPermissions = (parties: readonly Party[], withdrawn: Withdrawn): Reado
     const { cell, parent, requestedBy, agent, part } = one;
     const team = parties.find((other) => other.cell === parent && 'team' in other.agent.definition);
     if (granted(one, 'goal')) allow('goal', requestedBy, cell);
-    if ((agent.definition.share ?? []).length > 0 && !taken(one, 'share')) allow('share', requestedBy, cell);
+    const isShown = (agent.definition.share ?? []).length > 0 || (parent === null && requestedBy === 'outside');
+    if (isShown && !taken(one, 'share')) allow('share', requestedBy, cell);
     if (granted(one, 'result')) allow('result', cell, parent ?? 'outside');
     if (granted(one, 'note') && parent !== null) allow('note', cell, parent);
     if (granted(one, 'note') && parent !== null) allow('note', cell, parent, { unread: true });

@@ -70,7 +70,7 @@ test('a stream delivers the same piece by piece', async () => {
   ]);
 });
 
-test('a second turn sends the first one as history, and a system prompt becomes context', async () => {
+test('a second turn sends the first one as history, and a system prompt is shown', async () => {
   const model = await serve();
   const first = await model('lead').doGenerate({ prompt: [userMessage('Where is Lisbon?')] });
   const texts = first.content.flatMap((part) => (part.type === 'text' || part.type === 'reasoning' ? [part] : []));

@@ -76,7 +76,7 @@ const expectValidRequest = (asked: AgentRequest): void => {
   const speakers = (asked.history ?? []).map(({ by }) => by);
   expect((asked.history ?? []).every(({ text }) => text.trim() !== '')).toBe(true);
   expect(speakers.every((by) => by === 'person' || by === 'agent')).toBe(true);
-  expect((asked.context ?? []).every(isText)).toBe(true);
+  expect([...(asked.context ?? []), ...(asked.system ?? [])].every(isText)).toBe(true);
   expect(asked.format === undefined || asked.format === 'json').toBe(true);
   expect(asked.format === undefined).toBe(asked.schema === undefined);
 };
@@ -152,8 +152,8 @@ test('thinking blocks of an earlier answer are left out of the history', () => {
   });
 });
 
-// invariant: client-system-is-context
-test('a system prompt is refused, or becomes context if the operator allows it', () => {
+// invariant: client-system-after-own
+test('a system prompt is refused, or passed on as system text if the operator allows it', () => {
   const blocks = [
     { type: 'text', text: 'Be brief.' },
     { type: 'text', text: 'Today is Monday.', cache_control: { type: 'ephemeral' } },
@@ -173,7 +173,7 @@ test('a system prompt is refused, or becomes context if the operator allows it',
     });
   }
   const { request } = parseMessagesRequest({ ...plain, system: blocks, messages: inDialog }, permissive);
-  expect(request).toEqual({ agent: 'lead', input: 'Hello', context: ['Be brief.', 'Today is Monday.', 'And now.'] });
+  expect(request).toEqual({ agent: 'lead', input: 'Hello', system: ['Be brief.', 'Today is Monday.', 'And now.'] });
   // A blank system prompt has no effect.
   expect(codeOf({ ...plain, system: '' })).toBeNull();
 });

@@ -71,11 +71,9 @@ export const scriptAgents = (): ScriptedAgents => {
   };
 };
 
-/** All messages of the prompt after the system message, by role. */
+/** All messages of the prompt after the agent's own, by role. */
 const describePrompt = ({ messages }: RequestView): ScriptedReply => ({
-  text: JSON.stringify(
-    messages.filter(({ role }) => role !== 'system').map(({ role, content }) => [role, JSON.stringify(content)]),
-  ),
+  text: JSON.stringify(messages.slice(1).map(({ role, content }) => [role, JSON.stringify(content)])),
 });
 
 const pieces = (text: string): readonly string[] => text.match(/.{1,7}/gsu) ?? [];

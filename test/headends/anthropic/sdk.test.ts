@@ -128,7 +128,7 @@ test('an answer that does not match the schema is an error', async () => {
   expect(error).toMatchObject({ errorCode: 'answer_schema' });
 });
 
-test('earlier messages are history, and a system prompt is context', async () => {
+test('earlier messages are history, and a system prompt follows the agent’s own', async () => {
   const { client, house: scripted } = await serve(allowAll);
   const message = await client.messages.create({
     ...ask('mirror'),
@@ -142,7 +142,7 @@ test('earlier messages are history, and a system prompt is context', async () =>
   for (const part of ['The moon is full.', 'My name is Ann.', 'Hello Ann.', 'What is my name?'])
     expect(textOf(message)).toContain(part);
   const { prompt = [] } = scripted.model.requests.at(-1) ?? {};
-  expect(JSON.stringify(prompt.filter(({ role }) => role === 'system'))).not.toContain('moon');
+  expect(JSON.stringify(prompt.filter(({ role }) => role === 'system'))).toContain('moon');
 });
 
 test('tokens are counted without calling a model', async () => {

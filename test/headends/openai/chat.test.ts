@@ -59,24 +59,27 @@ describe('a request', () => {
     });
   });
 
-  test.each(['system', 'developer'])('a %s message is context if that is allowed, else refused', async (role) => {
-    const messages = [
-      { role, content: 'Be brief.' },
-      { role: 'user', content: 'Where?' },
-      { role, content: [{ type: 'text', text: 'In French.' }] },
-    ];
-    expect(await startedRequest({ messages }, { clients: { system: true } })).toEqual({
-      agent: 'guide',
-      input: 'Where?',
-      context: ['Be brief.', 'In French.'],
-      stream: false,
-    });
-    await expect(startedRequest({ messages })).rejects.toThrow(/messages\[0\]\.role.*--allow-system/u);
-    expect(await codeOf(startedRequest({ messages }))).toBe('request_unsupported');
-    expect(await startedRequest({ messages: [{ role, content: ' ' }, messages[1] as Json] })).not.toHaveProperty(
-      'context',
-    );
-  });
+  test.each(['system', 'developer'])(
+    'a %s message is passed on as system text if that is allowed, else refused',
+    async (role) => {
+      const messages = [
+        { role, content: 'Be brief.' },
+        { role: 'user', content: 'Where?' },
+        { role, content: [{ type: 'text', text: 'In French.' }] },
+      ];
+      expect(await startedRequest({ messages }, { clients: { system: true } })).toEqual({
+        agent: 'guide',
+        input: 'Where?',
+        system: ['Be brief.', 'In French.'],
+        stream: false,
+      });
+      await expect(startedRequest({ messages })).rejects.toThrow(/messages\[0\]\.role.*--allow-system/u);
+      expect(await codeOf(startedRequest({ messages }))).toBe('request_unsupported');
+      expect(await startedRequest({ messages: [{ role, content: ' ' }, messages[1] as Json] })).not.toHaveProperty(
+        'system',
+      );
+    },
+  );
 
   test('response_format requests a schema', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } } };

@@ -100,18 +100,18 @@ describe('a request', () => {
     );
   });
 
-  test('instructions and system messages are context if that is allowed, else refused', async () => {
+  test('instructions and system messages are passed on as system text if that is allowed, else refused', async () => {
     const input = [
       { role: 'developer', content: 'In French.' },
       { role: 'user', content: 'Where?' },
     ];
     const body = { instructions: 'Be brief.', input };
     expect(await startedRequest(body, { clients: { system: true } })).toMatchObject({
-      context: ['Be brief.', 'In French.'],
+      system: ['Be brief.', 'In French.'],
     });
     expect(await codeOf(startedRequest({ input }))).toBe('request_unsupported');
     await expect(startedRequest({ instructions: 'Be brief.' })).rejects.toThrow(' instructions: ');
-    expect(await startedRequest({ instructions: '' })).not.toHaveProperty('context');
+    expect(await startedRequest({ instructions: '' })).not.toHaveProperty('system');
   });
 
   test('text.format requests a schema, and is repeated in the response', async () => {
