@@ -1,6 +1,6 @@
 // Simulated tools and tool servers: they take time, have effects, fail, and sometimes never respond.
 import type { JsonObject } from '#base';
-import type { ListedTools, ToolDefinition, ToolOutput, ToolSource } from '#contracts';
+import type { ListedTools, ToolDefinition, ToolOutput, NamedSource } from '#contracts';
 import { never } from './never.ts';
 import type { SourcePlan, ToolPlan } from './plan.ts';
 import type { Process } from './process.ts';
@@ -74,7 +74,7 @@ const drawOutput = (seed: number, { name, longOutput }: ToolPlan, args: JsonObje
 };
 
 /** A tool server; each listing opens a connection of its own. */
-export const simulatedSource = (process: Process, plan: SourcePlan): ToolSource => ({
+export const simulatedSource = (process: Process, plan: SourcePlan): NamedSource => ({
   name: plan.name,
   list: (context) => {
     const { world } = process;

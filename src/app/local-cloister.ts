@@ -5,6 +5,7 @@ import type {
   Agent,
   AgentData,
   AgentInput,
+  AgentTool,
   Checkpoints,
   Cloister,
   Conversations,
@@ -29,6 +30,7 @@ import type {
 import { projectEvents } from '#core/events';
 import { assertAgent, checkResume, forkFrames, replayRun } from '#core/orchestration';
 import type { ResumableRun } from '#core/orchestration';
+import { buildAgentTool } from './build-agent-tool.ts';
 import { AgentList } from './agent-list.ts';
 import { RunRequestChecker } from './run-request-checker.ts';
 import type { ValidatedRequest } from './run-request-checker.ts';
@@ -119,6 +121,12 @@ export class LocalCloister extends RunReader implements Cloister {
     };
     // The schema has been checked: what it accepts has its type.
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal) as RunSession<never>;
+  }
+
+  agentTool(agent: string | Agent): AgentTool {
+    const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
+    const { validate } = this.#shared;
+    return buildAgentTool(found, { validate, run: (input, options) => this.run(agent, input, options).outcome });
   }
 
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options: TasksOptions = {}): TeamSession {

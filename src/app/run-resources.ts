@@ -6,7 +6,7 @@ import type {
   RunResources,
   SessionResources,
   ListedTools,
-  ToolSource,
+  NamedSource,
 } from '#contracts';
 
 const closingMsMax = 5_000;
@@ -102,13 +102,13 @@ const prepare = ({ models, sources }: SessionResources): ReadyResources => {
 };
 
 /** A tool source whose tools are already being listed. */
-class ReadySource implements ToolSource {
+class ReadySource implements NamedSource {
   readonly name: string;
-  readonly #source: ToolSource;
+  readonly #source: NamedSource;
   readonly #abort = new AbortController();
   #listing: Promise<ListedTools> | null;
 
-  constructor(source: ToolSource) {
+  constructor(source: NamedSource) {
     this.name = source.name;
     this.#source = source;
     this.#listing = source.list({ signal: this.#abort.signal });

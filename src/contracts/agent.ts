@@ -7,7 +7,7 @@ import type { Skill, SkillDigest } from './skill.ts';
 import type { TeamRules } from './team.ts';
 import type { Model } from './model.ts';
 import type { InputOf, Schema } from './schema.ts';
-import type { BuiltinTool, CallableTool, ToolDefinition, ToolSchema, ToolSource } from './tool.ts';
+import type { BuiltinTool, CallableTool, NamedSource, ToolItem, ToolSchema } from './tool.ts';
 
 /**
  * Fixed caps on a session. Exceeding `mailTimeout` or a snake_case limit ends the session with `limit`; child cells have defaults
@@ -55,8 +55,8 @@ export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema
   readonly prompt: string;
   /** In fallback order: objects, or `<provider>/<model>` as defined in the operator's config. */
   readonly models?: readonly (LanguageModelV4 | Model | string)[];
-  /** Objects, built-in tools, or `<server>` and `<server>/<tool>` as defined in the operator's config. */
-  readonly tools?: readonly (ToolDefinition | ToolSource | BuiltinTool | (string & {}))[];
+  /** Objects, AI SDK tools by name, built-in tools, or `<server>` and `<server>/<tool>` as defined in the operator's config. */
+  readonly tools?: readonly ToolItem[];
   /** Instructions and files that it reads when it needs them, with `read_skill`; `loadSkills` reads them from a folder. */
   readonly skills?: readonly Skill[];
   /** Sub-agents, each offered to the model as a tool. */
@@ -166,7 +166,7 @@ export type AgentNeeds = {
   readonly settings: ModelSettings;
   readonly tools: readonly CallableTool[];
   readonly builtins: readonly BuiltinTool[];
-  readonly sources: readonly ToolSource[];
+  readonly sources: readonly NamedSource[];
   /** `<server>` or `<server>/<tool>`. */
   readonly servers: readonly string[];
   readonly skills: readonly Skill[];

@@ -215,13 +215,18 @@ export type {
 export type { TeamOptions } from './team-options.ts';
 export type { MigrationReport, RunLog, RunSummary, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
 export type {
+  AgentTool,
+  AiTool,
+  AiTools,
   BuiltinTool,
   CallableTool,
   ListedTools,
   MailTool,
+  NamedSource,
   RetrySafety,
   StoredOutput,
   ToolDefinition,
+  ToolItem,
   ToolOptions,
   ToolSchema,
   ToolOutput,

@@ -18,7 +18,7 @@ import type { Schema } from './schema.ts';
 import type { Outcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
 import type { Sees } from './token.ts';
-import type { ToolDefinition } from './tool.ts';
+import type { AgentTool, ToolDefinition } from './tool.ts';
 
 export type RunOptions<S extends Schema = Schema> = {
   readonly budget?: Budget;
@@ -78,6 +78,8 @@ export interface RunStarter {
     input: AgentInput<A>,
     options?: RunOptions<S>,
   ): RunSession<AgentData<A, S>>;
+  /** One of its agents as a tool for a loop of your own: for the AI SDK, or as a `ToolDefinition`. Each call is a run of its own. */
+  agentTool(agent: string | Agent): AgentTool;
   /** Runs your tasks with a team. Throws `tasks_invalid` before anything runs. */
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options?: TasksOptions): TeamSession;
   /** Lets the team's coordinator plan the tasks, runs them, and lets the coordinator answer. */

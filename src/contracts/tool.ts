@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#base';
+import type { Json, JsonObject, StandardSchema } from '#base';
 import type { ArgsOf, Schema } from './schema.ts';
 
 /** Whether a tool call may be retried after a crash: always, with the same key, or never. */
@@ -52,10 +52,30 @@ export type CallableTool = ToolDefinition & ToolSchema;
 
 /** Provides tools when a session starts, for example an MCP server. */
 export type ToolSource = {
-  /** Letters, digits, dashes and underscores; the first part of its tools' names. */
-  readonly name: string;
+  /** Letters, digits, dashes and underscores; the first part of its tools' names. Default: `tools`. */
+  readonly name?: string;
   /** Called at most once per session. The result belongs to that session and is closed with it. */
+  list(context: { readonly signal: AbortSignal }): Promise<ListedTools | readonly ToolDefinition[]>;
+};
+
+/** A tool source as its sessions use it. */
+export type NamedSource = {
+  readonly name: string;
   list(context: { readonly signal: AbortSignal }): Promise<ListedTools>;
+};
+
+/** What an agent may list in `tools`. */
+export type ToolItem = ToolDefinition | ToolSource | BuiltinTool | (string & {}) | AiTools;
+
+/** AI SDK tools under their names, such as `{ weather: tool({ … }) }`. */
+export type AiTools = { readonly [name: string]: AiTool };
+
+/** A tool of the AI SDK with an `execute`: `tool({ description, inputSchema, execute })`. */
+export type AiTool = {
+  readonly description?: string | ((options: never) => string) | undefined;
+  readonly inputSchema: unknown;
+  readonly execute?: ((...args: never) => unknown) | undefined;
+  readonly toModelOutput?: ((...args: never) => unknown) | undefined;
 };
 
 export type ListedTools = {
@@ -63,6 +83,31 @@ export type ListedTools = {
   readonly tools: readonly ToolDefinition[];
   /** Never rejects. */
   close?(): Promise<void>;
+};
+
+/**
+ * One of our agents as a tool for a loop of your own: an AI SDK tool and a `ToolDefinition` at once. Each call is a run of its own.
+ * It returns the answer: text, or the JSON of an agent that answers in JSON.
+ */
+export type AgentTool = {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema that also has the Standard Schema interface. */
+  readonly inputSchema: JsonObject & AgentToolSchema;
+  /** Rejects with a CloisterError if there is no answer. */
+  execute(
+    args: JsonObject,
+    context?: { readonly signal?: AbortSignal | undefined; readonly abortSignal?: AbortSignal | undefined },
+  ): Promise<Json>;
+};
+
+type AgentToolSchema = {
+  readonly '~standard': StandardSchema<JsonObject>['~standard'] & {
+    readonly jsonSchema: {
+      input(options: { readonly target: string }): Record<string, unknown>;
+      output(options: { readonly target: string }): Record<string, unknown>;
+    };
+  };
 };
 
 /** Built-in tools that an agent can list. `read_output` is added automatically. */

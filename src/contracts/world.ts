@@ -3,7 +3,7 @@
 import type { CellId, Json, JsonObject } from '#base';
 import type { CellStalls } from './frame.ts';
 import type { Model } from './model.ts';
-import type { ToolSource } from './tool.ts';
+import type { NamedSource } from './tool.ts';
 
 /** Cancels the timer. */
 export type CancelTimer = () => void;
@@ -52,7 +52,7 @@ export type SessionResources = {
 };
 
 /** A tool source, and which of its tools the agent lists. Null: all of them. */
-export type SourceUse = { readonly source: ToolSource; readonly only: readonly string[] | null };
+export type SourceUse = { readonly source: NamedSource; readonly only: readonly string[] | null };
 
 /** Removes secrets by value, in every known encoding, before anything is recorded or shown. */
 export type Redact = {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { ListedTools, ToolDefinition, ToolOutput, ToolSource } from '#contracts';
+import type { ListedTools, ToolDefinition, ToolOutput, NamedSource } from '#contracts';
 
 /**
  * A source and its peer. Its tools: `echo {text}`, `fail`, `count` (calls so far in this connection), `meet {of, name}` (waits
@@ -11,7 +11,7 @@ import type { ListedTools, ToolDefinition, ToolOutput, ToolSource } from '#contr
  * cancelled, that many times), `die` (the server exits without a reply), `large {bytes}`.
  */
 export type Peer = {
-  readonly source: ToolSource;
+  readonly source: NamedSource;
   /** The peer keeps no state per connection. */
   readonly stateless?: boolean;
   /** How many connections the peer has open. */

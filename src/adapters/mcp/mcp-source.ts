@@ -8,7 +8,7 @@
 import type { CallToolResult, Tool, ContentBlock } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
 import type { JsonObject, Json } from '#base';
-import type { ResolvedServer, ToolDefinition, ToolSource, ToolOutput } from '#contracts';
+import type { ResolvedServer, ToolDefinition, NamedSource, ToolOutput } from '#contracts';
 import { sessionClosedError, connect } from './connection.ts';
 import type { McpClientConnection, ClientIdentity } from './connection.ts';
 import { connectMs, formatCount } from './limits.ts';
@@ -24,7 +24,7 @@ type McpOptions = {
   readonly version?: string;
 };
 
-export const mcpSource = (server: ResolvedServer, options: McpOptions = {}): ToolSource => ({
+export const mcpSource = (server: ResolvedServer, options: McpOptions = {}): NamedSource => ({
   name: server.name,
   list: async ({ signal }) => {
     const session = new McpClientSession(server, {

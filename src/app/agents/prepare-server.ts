@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CloisterError, nearestName } from '#base';
-import type { Overlay, ServerConfig, ToolDefinition, ToolSource } from '#contracts';
+import type { Overlay, ServerConfig, ToolDefinition, NamedSource } from '#contracts';
 import { findCommand, mcpSource } from '#adapters/mcp';
 import { defineAgent } from '#core/orchestration';
 import { fillServer } from '#core/registry';
@@ -21,7 +21,7 @@ export const prepareServer = async (
   name: string,
   only: readonly string[] | null,
   { sourced, overlay, env, inspectOnly }: ServerContext,
-): Promise<() => ToolSource> => {
+): Promise<() => NamedSource> => {
   const config = sourced.value;
   refuseUnlisted(name, only, config.tools);
   if (config.type === 'module') {
@@ -56,7 +56,7 @@ const refuseUnlisted = (server: string, only: readonly string[] | null, tools: r
 };
 
 /** A placeholder for a module: code is not run when agents are only inspected. */
-const placeholderSource = (name: string, path: string): (() => ToolSource) => {
+const placeholderSource = (name: string, path: string): (() => NamedSource) => {
   if (!existsSync(path)) throw new CloisterError('module_invalid', `mcpServers.${name}: no such file: ${path}.`);
   return () => ({ name, list: async () => ({ tools: [] }) });
 };

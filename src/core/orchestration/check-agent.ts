@@ -33,7 +33,7 @@ export const readAgentOptions = (options: AgentOptions): ExpandedOptions => {
   checkTools(expanded, reject);
   const twice = repeatedName(expanded.skills ?? []);
   if (twice !== undefined) reject('skills', `unique names; "${twice}" is used twice`);
-  checkMailOptions(options, reject);
+  checkMailOptions(expanded, reject);
   const { timeout_ms: timeoutMs, llmTimeout } = options.limits ?? {};
   if (timeoutMs !== undefined && llmTimeout !== undefined && llmTimeout > timeoutMs)
     reject('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);

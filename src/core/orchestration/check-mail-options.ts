@@ -4,8 +4,9 @@
 //   roles-are-no-names. A grant to the role `parent` must not reach an agent named `parent`.
 import { nearestName } from '#base';
 import { showValue } from '#base/shapes';
-import type { AgentOptions, SpawnOptions } from '#contracts';
+import type { SpawnOptions } from '#contracts';
 import { isMailTool } from '#core/session';
+import type { ExpandedOptions } from './expand-options.ts';
 import type { RejectField } from './option-shapes.ts';
 
 const mailRoles: readonly string[] = ['parent', 'children', 'siblings'];
@@ -13,7 +14,7 @@ const mailRoles: readonly string[] = ['parent', 'children', 'siblings'];
 /** Names that an agent cannot have if it is spawned or uses mail. */
 export const isReserved = (name: string): boolean => name === 'self' || mailRoles.includes(name);
 
-export const checkMailOptions = (options: AgentOptions, reject: RejectField): void => {
+export const checkMailOptions = (options: ExpandedOptions, reject: RejectField): void => {
   const { name, spawns, messages } = options;
   const tools = toolNames(options);
   const hasTool = tools.includes('spawn_agent');
@@ -25,7 +26,7 @@ export const checkMailOptions = (options: AgentOptions, reject: RejectField): vo
 };
 
 /** Tool names as the model sees them. Tools of a source are not known yet. */
-const toolNames = ({ tools = [] }: AgentOptions): readonly string[] =>
+const toolNames = ({ tools = [] }: ExpandedOptions): readonly string[] =>
   tools.flatMap((tool) => (typeof tool === 'string' ? [tool] : 'list' in tool ? [] : [tool.name]));
 
 const checkSpawns = (spawns: SpawnOptions, tools: readonly string[], reject: RejectField): void => {

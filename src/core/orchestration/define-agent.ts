@@ -21,7 +21,7 @@ import type {
   ToolDefinition,
   ToolOptions,
   ToolSchema,
-  ToolSource,
+  NamedSource,
 } from '#contracts';
 import { spawnCapsDefault } from '#core/registry';
 import { builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool } from '#core/session';
@@ -224,7 +224,7 @@ const toModel = (model: NonNullable<AgentOptions['models']>[number]): Model | st
 type AnyTool = NonNullable<ExpandedOptions['tools']>[number];
 
 const isBuiltin = (tool: string): tool is BuiltinTool => tool !== 'read_output' && Object.hasOwn(builtinSchemas, tool);
-const isSource = (tool: AnyTool): tool is ToolSource => typeof tool === 'object' && 'list' in tool;
+const isSource = (tool: AnyTool): tool is NamedSource => typeof tool === 'object' && 'list' in tool;
 const isTool = (tool: AnyTool): tool is CallableTool => typeof tool === 'object' && !('list' in tool);
 
 /** Infinity means no budget and cannot be recorded, so it is left out. */

@@ -6,7 +6,7 @@
 //       lengthened.
 import { utf8Bytes } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, AgentOptions, Budget, Limits, ToolDefinition, ToolSource } from '#contracts';
+import type { Agent, AgentOptions, Budget, Limits, ToolDefinition, NamedSource } from '#contracts';
 import { resolveLimits } from '#core/registry';
 import type { CellLimits } from '#core/registry';
 import { buildAgent, splitServer } from '#core/orchestration';
@@ -34,7 +34,7 @@ export type StandInSource = {
   readonly only: readonly string[] | null;
   readonly tools: readonly StandInTool[];
   /** The real source, if `realTools` is set. */
-  readonly own?: ToolSource;
+  readonly own?: NamedSource;
 };
 
 type Change = (options: AgentOptions) => AgentOptions;

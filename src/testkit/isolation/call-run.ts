@@ -13,7 +13,7 @@ import type {
   Model,
   Outcome,
   ToolOutput,
-  ToolSource,
+  NamedSource,
   CellFolder,
   RunPorts,
 } from '#contracts';
@@ -228,7 +228,7 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
     return createTestModel(model, { reply, sleep: (ms) => this.time.sleep(ms) });
   }
 
-  #source(state: CallCell, source: StandInSource): ToolSource {
+  #source(state: CallCell, source: StandInSource): NamedSource {
     const rng = new Rng(`${state.salt} listing ${source.name}`);
     return createStandInSource(source, this, {
       begin: async (context) => {

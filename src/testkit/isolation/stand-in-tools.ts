@@ -1,6 +1,6 @@
 // Stand-ins for tools and tool sources. Their results depend on every byte of the call.
 import type { JsonObject } from '#base';
-import type { ToolDefinition, ToolOutput, ToolSource } from '#contracts';
+import type { ToolDefinition, ToolOutput, NamedSource } from '#contracts';
 import { allGuesses } from './rng.ts';
 import type { Rng } from './rng.ts';
 import type { StandInHandler, StandInSource } from './agent-tree.ts';
@@ -45,7 +45,7 @@ export const createStandInSource = (
   { name, tools, own }: StandInSource,
   handler: StandInHandler,
   listing?: Listing,
-): ToolSource => {
+): NamedSource => {
   const handled = (tool: Omit<ToolDefinition, 'execute'>, real: ToolDefinition | null): ToolDefinition => ({
     ...tool,
     execute: (...call) => handler.tool(`${name}__${tool.name}`, call, real),

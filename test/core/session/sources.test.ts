@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
-import type { ListedTools, ToolDefinition, ToolSource } from '#contracts';
+import type { ListedTools, ToolDefinition, NamedSource } from '#contracts';
 import { agent, always, ask, call, calls, lastResults, lines, tool, world } from './driver.ts';
 import type { SentRequest } from './driver.ts';
 import { checkEveryCrash, resume, mutableCopy, auditProblems, record } from './recorded.ts';
 
 /** A source, and a record of each time it was opened. */
-type WatchedSource = ToolSource & { readonly sessions: { calls: number; closed: number }[] };
+type WatchedSource = NamedSource & { readonly sessions: { calls: number; closed: number }[] };
 
 /** Each session's tools count that session's own calls. */
 const sourceOf = (name: string, tools: readonly string[], more: Partial<ToolDefinition> = {}): WatchedSource => {
@@ -28,7 +28,7 @@ const sourceOf = (name: string, tools: readonly string[], more: Partial<ToolDefi
 };
 
 /** A source with the given `list` function. */
-const sourceWith = (name: string, list: ToolSource['list']): ToolSource => ({ name, list });
+const sourceWith = (name: string, list: NamedSource['list']): NamedSource => ({ name, list });
 
 const toolNames = ({ options }: SentRequest): readonly string[] => (options.tools ?? []).map(({ name }) => name);
 
@@ -251,7 +251,7 @@ const cancelAfter =
   };
 
 describe('the list of tools is recorded', () => {
-  const lead = (docs: ToolSource) => agent('lead', { tools: [docs] });
+  const lead = (docs: NamedSource) => agent('lead', { tools: [docs] });
   const says = [
     { when: { agent: 'lead', turn: 1 }, reply: call('docs__find') },
     { when: { agent: 'lead', turn: 2 }, reply: 'Found: {{results}}' },

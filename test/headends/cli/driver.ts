@@ -169,6 +169,9 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     stalls: { count: 0, longestMs: 0, latest: [] },
     register: () => undefined,
     remove: () => undefined,
+    agentTool: () => {
+      throw new Error('not here');
+    },
     runTasks: () => {
       throw new Error('not here');
     },
