@@ -1,7 +1,8 @@
 // Resolves the models and tool sources for the sessions of one Cloister, and the model of a fork.
 import { CloisterError, omitUndefined } from '#base';
 import type { Agent, Model, SessionResources } from '#contracts';
-import { assertAgent } from '#core/orchestration';
+import { loadPriceList, withListedPrice } from '#adapters/models';
+import { assertAgent, toModel } from '#core/orchestration';
 import { Configs, needsConfig, notLookedUp, resourcesFromCode, withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
 import type { CloisterOptions } from './cloister-options.ts';
@@ -12,7 +13,7 @@ export const resolveAgentResources = async (
   options: CloisterOptions,
   configs = configsFor(options),
 ): Promise<AgentResources> => {
-  const models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
+  const models = (options.models ?? []).map(toModel);
   const inCode = options.agents.filter((agent) => typeof agent !== 'string');
   const agents = inCode.map((agent, index) => assertAgent(agent, `agents[${index}]`));
   const needsNoConfig =
@@ -20,6 +21,7 @@ export const resolveAgentResources = async (
     agents.length === options.agents.length &&
     ![...withChildren(agents)].some(needsConfig);
   const resources = needsNoConfig ? codeResources(agents, models) : await configResources(options, models, configs);
+  await loadPriceList([...models, ...modelsInCode(resources.agents)]);
   return options.offline === true ? offline(resources) : resources;
 };
 
@@ -33,11 +35,8 @@ const codeResources = (agents: readonly Agent[], models: readonly Model[]): Agen
     if (needsConfig(agent)) throw notLookedUp(agent);
     return fromCode(agent);
   };
-  const known = [
-    ...models,
-    ...[...withChildren(agents)].flatMap((agent) => agent.resources.models as readonly Model[]),
-  ];
   const find = (model: string): Model => {
+    const known = [...models, ...modelsInCode(agents)].map(withListedPrice);
     const found = known.find(({ language }) => `${language.provider}/${language.modelId}` === model);
     if (found !== undefined) return found;
     const names = known.map(({ language }) => `${language.provider}/${language.modelId}`);
@@ -56,6 +55,9 @@ const codeResources = (agents: readonly Agent[], models: readonly Model[]): Agen
     prepare: async (_agent, model) => void find(model),
   };
 };
+
+const modelsInCode = (agents: readonly Agent[]): readonly Model[] =>
+  [...withChildren(agents)].flatMap(({ resources }) => resources.models.filter((model) => typeof model !== 'string'));
 
 const configResources = async (
   options: CloisterOptions,

@@ -43,7 +43,7 @@ const newestPrices = ({ prices }: ModelInfo): ModelPrice =>
 type Rate = number | TieredPrices | undefined;
 
 /** Undefined unless input and output have a price: an empty entry does not mean that the model is free. */
-const toPrice = (prices: ModelPrice): Price | undefined => {
+export const toPrice = (prices: ModelPrice): Price | undefined => {
   const rates = {
     input: prices['input_mtok'],
     output: prices['output_mtok'],

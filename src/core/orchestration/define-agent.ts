@@ -1,4 +1,5 @@
 // Defines an agent in code: validated, completed, frozen. Agent files are turned into the same object.
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { canonicalJson, CloisterError, deepFreeze, omitUndefined, isName, isSameJson, sha256 } from '#base';
 import type { Json, JsonObject } from '#base';
 import type {
@@ -67,7 +68,9 @@ export const buildAgent = (given: AgentOptions, file: string | null, operator: O
       output: options.output === undefined ? plainText : deepFreeze(structuredClone(options.output)),
     },
     resources: {
-      models: Object.freeze((options.models ?? []).map(toModel)),
+      models: Object.freeze(
+        (options.models ?? []).map((model) => (typeof model === 'string' ? model : toModel(model))),
+      ),
       caching: options.caching ?? 'none',
       settings: omitUndefined(options.settings),
       tools: Object.freeze(tools.filter(isTool)),
@@ -216,9 +219,11 @@ export const startableAgents = ({ children, team }: Agent): readonly Agent[] => 
   ...(team?.coordinator ? [team.coordinator.plans, team.coordinator.answers] : []),
 ];
 
-const toModel = (model: NonNullable<AgentOptions['models']>[number]): Model | string => {
-  if (typeof model === 'string') return model;
-  return Object.freeze('language' in model ? { ...model } : { language: model });
+/** A rehearsal is a language model that knows its own price and sizes. */
+export const toModel = (model: LanguageModelV4 | Model): Model => {
+  if ('language' in model) return Object.freeze({ ...model });
+  const { model: own } = model as { readonly model?: Model };
+  return Object.freeze(own?.language === model ? { ...own } : { language: model });
 };
 
 type AnyTool = NonNullable<ExpandedOptions['tools']>[number];

@@ -1,4 +1,12 @@
-export { buildAgent, withOutputFormat, assertAgent, defineAgent, defineTool, startableAgents } from './define-agent.ts';
+export {
+  buildAgent,
+  withOutputFormat,
+  assertAgent,
+  defineAgent,
+  defineTool,
+  startableAgents,
+  toModel,
+} from './define-agent.ts';
 export { lowerCaps } from '#core/cells';
 export { modelShape } from './option-shapes.ts';
 export { defineTeam, teamRoster, buildTeam } from './define-team.ts';
