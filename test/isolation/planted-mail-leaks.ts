@@ -57,8 +57,8 @@ export const windowLeaks: readonly MailLeak[] = [
   leakOfRun(
     'a cell that has no count of its own yet estimates by the count of another',
     'window-tokens-per-byte',
-    `$(key): ((session.cell.runtime.run as any).planted = $(value.left) ??
-    (session.cell.runtime.run as any).planted) ?? $(value.right)`,
+    `$(key): ((session.cell.runtime as any).run.planted = $(value.left) ??
+    (session.cell.runtime as any).run.planted) ?? $(value.right)`,
   ),
 ];
 
