@@ -15,7 +15,7 @@ const coreArrows = {
 };
 
 const appRooms = 'agents|conversations|serve';
-const agentsOnDemand = 'agent-help|check-agents|init-folder|load-tasks|registry';
+const agentsOnDemand = 'agent-help|check-agents|import-agents|init-folder|load-tasks|registry';
 
 const only = (name, comment, from, to) => ({
   name,

@@ -86,6 +86,10 @@ const onDemand: Omit<CliRuntime, 'open' | 'defaultAgent'> = {
     const { verifyAgent } = await import('./verify.ts');
     return verifyAgent(options);
   },
+  import: async ({ config, ...options }) => {
+    const { importAgents } = await import('./agents/import-agents.ts');
+    return importAgents(options, systemLaunchEnvironment(config));
+  },
   init: async (folder) => {
     const { initFolder } = await import('./agents/init-folder.ts');
     return initFolder(folder, templates, process.cwd());

@@ -10,4 +10,11 @@ export type Hash = Branded<'hash'>;
 /** Valid names of agents, tools, runs and cells. A name becomes a path segment and a tool name. */
 const nameShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 
+/** The nearest text of letters, digits, `_` and `-`; empty if there is none. */
+export const toPlainName = (text: string): string =>
+  text
+    .replaceAll(/[^A-Za-z0-9_-]+/gu, '-')
+    .replace(/^[^A-Za-z0-9]+/u, '')
+    .slice(0, 64);
+
 export const isName = (text: string): boolean => nameShape.test(text) && !text.includes('..');

@@ -38,6 +38,7 @@ export type {
   WorstCase,
   YamlDocument,
 } from './agent-file.ts';
+export type { ImportedFile, ImportNote, ImportReport } from './import-report.ts';
 export type {
   Amounts,
   Budget,

@@ -233,6 +233,10 @@ const placeholder =
 const bytesMax = 1_000_000;
 const depthMax = 8;
 
+/** The files that a text includes, as written. */
+export const includedNames = (text: string): readonly string[] =>
+  [...text.matchAll(placeholder)].map(([, name, , rendered]) => (name ?? rendered)!.trim());
+
 type IncludeResult = { readonly text: string; readonly problems: readonly string[] };
 
 export const includeFiles = (prompt: string, agentFile: string): IncludeResult => {
@@ -269,7 +273,7 @@ export const includeFiles = (prompt: string, agentFile: string): IncludeResult =
 };
 
 /** The real path of a plain, visible file inside the folder; null for anything else. */
-const resolveInside = (folder: string, path: string): string | null => {
+export const resolveInside = (folder: string, path: string): string | null => {
   try {
     const real = realpathSync(path);
     const inside = relative(realpathSync(folder), real);

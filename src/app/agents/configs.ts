@@ -144,7 +144,7 @@ const withoutPerAgentKeys = (defaults: Partial<Frontmatter>): Partial<Frontmatte
   Object.fromEntries(Object.entries(defaults).filter(([key]) => !(perAgentKeys as readonly string[]).includes(key)));
 
 /** Keys that describe a single agent cannot be defaults. */
-const perAgentKeyProblems = (defaults: JsonObject): readonly Problem[] =>
+export const perAgentKeyProblems = (defaults: JsonObject): readonly Problem[] =>
   perAgentKeys
     .filter((key) => Object.hasOwn(defaults, key))
     .map((key) => ({

@@ -51,15 +51,17 @@ export const pathKind = (path: string): 'file' | 'folder' | 'missing' => {
   }
 };
 
-/** All agent files below a folder, sorted. Skips hidden folders and node_modules, and does not follow links to folders. */
-export const listAgentFiles = (folder: string): readonly string[] => {
+export const listAgentFiles = (folder: string): readonly string[] => listFiles(folder, isAgentFile);
+
+/** All files below a folder with such names, sorted. Skips hidden folders and node_modules, and does not follow links to folders. */
+export const listFiles = (folder: string, isWanted: (name: string) => boolean): readonly string[] => {
   const files: string[] = [];
   const pending = [folder];
   for (let current = pending.pop(); current !== undefined; current = pending.pop())
     for (const entry of readEntries(current)) {
       if (entry.isDirectory()) {
         if (!entry.name.startsWith('.') && entry.name !== 'node_modules') pending.push(join(current, entry.name));
-      } else if (isAgentFile(entry.name)) files.push(join(current, entry.name));
+      } else if (isWanted(entry.name)) files.push(join(current, entry.name));
     }
   return files.sort();
 };

@@ -1,5 +1,5 @@
 // Agents from files: found, read, checked and built, with their models and tools. What only some commands need is loaded lazily
-// by its own file: `registry.ts`, `check-agents.ts`, `init-folder.ts`, `agent-help.ts` and `load-tasks.ts`.
+// by its own file: `registry.ts`, `check-agents.ts`, `init-folder.ts`, `import-agents.ts`, `agent-help.ts` and `load-tasks.ts`.
 export type { AgentResources } from './resources-from-code.ts';
 export { Configs } from './configs.ts';
 export { findAgent } from './read-agent-files.ts';

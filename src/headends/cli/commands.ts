@@ -11,6 +11,7 @@ const commands = {
   checkpoints: () => import('./checkpoints.ts'),
   demo: () => import('./demo.ts'),
   init: () => import('./init.ts'),
+  import: () => import('./import.ts'),
   check: () => import('./check.ts'),
   agents: () => import('./agents.ts'),
   runs: () => import('./runs.ts'),

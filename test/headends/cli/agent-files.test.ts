@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
-import type { CheckReport } from '#contracts';
+import type { CheckReport, ImportReport } from '#contracts';
 import { cli, emulate, escape, scene } from './driver.ts';
 import type { Terminal } from './driver.ts';
 import { checkReport, problem, template, toolNames } from './file-world.ts';
@@ -206,6 +206,34 @@ Next steps:
   expect((await withFiles(['init'], {})).stdout).not.toContain('cd ');
 });
 
+test('import shows what became of each file, and fails if one could not be written', async () => {
+  const note = { line: 3, key: 'tools', message: 'Left out: Bash.' } as const;
+  const file = { from: 'a.md', what: 'agent', notes: [] } as const;
+  const report: ImportReport = {
+    ok: false,
+    to: 'agents',
+    files: [
+      { ...file, to: 'agents/a.ai', state: 'written', notes: [{ ...note, kind: 'decide' }] },
+      { ...file, from: 'b.md', to: 'agents/b.ai', state: 'exists' },
+    ],
+  };
+  const asked: unknown[] = [];
+  const files = { import: async (options: unknown) => (asked.push(options), report) };
+  const { code, stdout } = await withFiles(['import', 'x', '--to', 'y', '--dry-run'], files);
+  expect(asked).toEqual([{ path: 'x', to: 'y', dryRun: true, config: null }]);
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout: `a.md → agents/a.ai
+  decide  line 3, tools: Left out: Bash.
+b.md → agents/b.ai (not written: it exists with other content; move it, or use --to)
+
+1 agent in agents · 0 changed, 0 dropped, 1 to decide
+Next: cloister check agents
+`,
+  });
+  expect(JSON.parse((await withFiles(['import', 'x', '--json'], files)).stdout)).toEqual(report);
+});
+
 test('init refuses to overwrite files', async () => {
   const init = async () => {
     throw new CloisterError('options_invalid', 'team has lead.ai already.');
@@ -341,6 +369,19 @@ test('no text in a file can send a control character to the terminal', () =>
     fc.asyncProperty(hostileReport, hostile, async (report, words) => {
       const files: Partial<FileWorld> = {
         check: async () => report,
+        import: async () => ({
+          ok: false,
+          to: words,
+          files: [
+            {
+              from: words,
+              to: words,
+              what: 'agent',
+              state: 'exists',
+              notes: [{ kind: 'decide', line: 1, key: words, message: words }],
+            },
+          ],
+        }),
         init: async () => ({ folder: words, files: [words, `${words}.ai`] }),
         agentHelp: async () => ({
           name: words,
@@ -350,7 +391,14 @@ test('no text in a file can send a control character to the terminal', () =>
           ...toolNames(words, ''),
         }),
       };
-      for (const args of [['check'], ['check', '--json'], ['agents'], ['init', 'x'], ['lead.ai', '--help']]) {
+      for (const args of [
+        ['check'],
+        ['check', '--json'],
+        ['agents'],
+        ['init', 'x'],
+        ['import', 'x'],
+        ['lead.ai', '--help'],
+      ]) {
         const { stdout, stderr } = await withFiles(args, files);
         expect((stdout + stderr).replaceAll('\t', '')).not.toMatch(forbidden);
       }

@@ -310,6 +310,7 @@ export const startCli = (
       defaultAgent: async () => behaviour.defaultAgent ?? null,
       verify: async (options) => behaviour.verify?.(options) ?? verifyOf(shown),
       check: given.check,
+      import: given.import,
       init: given.init,
       migrate: given.migrate,
       agentHelp: given.agentHelp,

@@ -14,6 +14,7 @@ const commands: readonly (readonly string[])[] = [
   ['check'],
   ['check', '--syntax-only', 'a.ai', 'b.ai'],
   ['init'],
+  ['import', 'agents'],
   ['migrate'],
   ['agents', 'team'],
   ['lead.ai', '--help'],

@@ -5,6 +5,7 @@ import type {
   ClientRules,
   Cloister,
   DrawableTask,
+  ImportReport,
   MigrationReport,
   Status,
   TaskSpec,
@@ -72,8 +73,17 @@ export type CliRuntime = {
   verify(options: VerifyOptions): Promise<VerifyResult>;
   /** Creates a starter folder; throws a CloisterError instead of overwriting anything. */
   init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
+  /** Writes agents of other runtimes as agent files; overwrites nothing. */
+  import(options: ImportCommandOptions): Promise<ImportReport>;
   /** Migrates a workspace to the newest format, and keeps its former database. */
   migrate(workspace: string): Promise<MigrationReport>;
+};
+
+type ImportCommandOptions = {
+  readonly path: string;
+  readonly to: string;
+  readonly dryRun: boolean;
+  readonly config: string | null;
 };
 
 /** Tasks of teams, in files and as drawings. */

@@ -1,0 +1,133 @@
+// `cloister import` on a project with agents of every kind that it knows.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { importAgents } from '../../src/app/agents/import-agents.ts';
+import { foreignProject } from '../fixtures/foreign-agents.ts';
+import { check, createFolders, load, problemLines } from './driver.ts';
+
+const importInto = (folders: ReturnType<typeof createFolders>, path = '.', to = 'agents', dryRun = false) =>
+  importAgents({ path, to, dryRun }, folders);
+
+test('a project is imported with its servers and includes, and the result is valid', async () => {
+  const folders = createFolders(foreignProject, { env: { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b' } });
+  const report = await importInto(folders);
+  expect(report.files.map(({ to, state }) => [to, state])).toEqual(
+    [
+      'agents/.ai-agent.json',
+      'agents/team/lead.ai',
+      'agents/team/parts/how.md',
+      'agents/team/parts/more.md',
+      'agents/team/sub.ai',
+      'agents/reviewer.ai',
+      'agents/style-guide.ai',
+      'agents/tester.ai',
+      'agents/planner.ai',
+      'agents/quiet.ai',
+    ].map((to) => [to, 'written']),
+  );
+  expect(JSON.parse(readFileSync(folders.path('agents/.ai-agent.json'), 'utf8'))).toMatchObject({
+    mcpServers: {
+      tracker: { type: 'http', url: 'https://tracker.example/mcp' },
+      'my-notes': { enabled: false, env: { KEY: '${NOTES_KEY}' } },
+    },
+  });
+  const { problems } = await check(folders, ['agents/reviewer.ai', 'agents/planner.ai', 'agents/quiet.ai']);
+  expect(problemLines({ problems })).toEqual([]);
+  const { agents } = await load(folders, 'agents');
+  const toolsOf = (name: string) => {
+    const { resources, children } = agents.find((agent) => agent.name === name)!;
+    return [...resources.builtins, ...resources.servers, ...children.agents.map((agent) => `>${agent.name}`)];
+  };
+  expect(toolsOf('reviewer')).toEqual(['read_file', 'list_files', 'tracker/search', '>tester', '>style-guide']);
+  expect(toolsOf('planner')).toEqual(['read_file', 'list_files', 'write_file', 'tracker', '>style-guide', '>reviewer']);
+  expect(toolsOf('style-guide')).toEqual(['read_file']);
+  expect(toolsOf('tester')).toEqual([]);
+});
+
+test('everything that is not as it was is in the report', async () => {
+  const { files } = await importInto(createFolders(foreignProject));
+  const notes = files.flatMap(({ from, notes: own }) => own.map(({ kind, key }) => `${from} ${kind} ${key}`));
+  expect(notes).toEqual(
+    expect.arrayContaining([
+      '.mcp.json dropped tracker.timeout',
+      '.mcp.json dropped tracker.alwaysAllow',
+      '.mcp.json changed my notes',
+      '.mcp.json decide mcpServers.broken.command',
+      'team/lead.ai dropped cache',
+      'team/lead.ai decide advisors',
+      'team/lead.ai decide tools',
+      '.claude/agents/reviewer.md changed null',
+      '.claude/agents/reviewer.md decide model',
+      '.claude/agents/tester.md decide tools',
+      '.claude/agents/style-guide.md decide permissionMode',
+      '.claude/agents/style-guide.md decide hooks',
+      '.github/agents/planner.agent.md decide handoffs',
+      '.github/agents/quiet.agent.md decide description',
+    ]),
+  );
+});
+
+test('importing again, or importing the result, changes nothing', async () => {
+  const folders = createFolders(foreignProject);
+  await importInto(folders);
+  const again = await importInto(folders);
+  expect(new Set(again.files.map(({ state }) => state))).toEqual(new Set(['same']));
+  const copied = await importInto(folders, 'agents', 'copy');
+  expect(copied.files.flatMap(({ notes }) => notes)).toEqual([]);
+  for (const { from, to } of copied.files)
+    expect(readFileSync(folders.path(to!), 'utf8')).toBe(readFileSync(folders.path(from), 'utf8'));
+});
+
+// invariant: import-overwrites-nothing
+test('a file that exists with other content is left alone, and with --dry-run nothing is written', async () => {
+  const folders = createFolders(foreignProject);
+  expect(new Set((await importInto(folders, '.', 'agents', true)).files.map(({ state }) => state))).toEqual(
+    new Set(['planned']),
+  );
+  expect(existsSync(folders.path('agents'))).toBe(false);
+  folders.write({ 'agents/tester.ai': 'mine' });
+  const report = await importInto(folders);
+  expect(report.ok).toBe(false);
+  expect(report.files.find(({ to }) => to === 'agents/tester.ai')!.state).toBe('exists');
+  expect(readFileSync(folders.path('agents/tester.ai'), 'utf8')).toBe('mine');
+});
+
+test('two files of the same name become two agents', async () => {
+  const one = '---\nname: x\ndescription: Works\ntools: []\n---\nWork.\n';
+  const folders = createFolders({ 'a/x.md': one, 'b/x.md': one });
+  const { files } = await importInto(folders);
+  expect(files.map(({ to }) => to)).toEqual(['agents/x.ai', 'agents/x-2.ai']);
+  expect(files[1]!.notes[0]!.message).toBe('Another file is named x, so this agent is x-2.');
+});
+
+test('the config of another runtime keeps what is known here', async () => {
+  const folders = createFolders();
+  writeFileSync(
+    folders.path('.ai-agent.json'),
+    JSON.stringify({
+      providers: {
+        openai: { apiKey: '${OPENAI_API_KEY}', custom: { a: 1 } },
+        vllm: { type: 'openai-compatible', baseUrl: 'https://x.example/v1' },
+      },
+      mcpServers: { notes: { type: 'stdio', command: 'notes', queue: 'slow' } },
+      defaults: { llmTimeout: 5000, temperature: 0.5, stream: true, tools: ['notes'] },
+      queues: { slow: 2 },
+    }),
+  );
+  const { files } = await importInto(folders, '.ai-agent.json');
+  expect(JSON.parse(readFileSync(folders.path('agents/.ai-agent.json'), 'utf8'))).toEqual({
+    providers: {
+      openai: { apiKey: '${OPENAI_API_KEY}' },
+      vllm: { type: 'openai-compatible', baseUrl: 'https://x.example/v1' },
+    },
+    mcpServers: { notes: { type: 'stdio', command: 'notes' } },
+    defaults: { llmTimeout: 5000, temperature: 0.5 },
+  });
+  expect(files[0]!.notes.map(({ key }) => String(key)).toSorted((one, other) => (one < other ? -1 : 1))).toEqual([
+    'defaults.stream',
+    'defaults.tools',
+    'mcpServers.notes.queue',
+    'providers.openai.custom',
+    'queues',
+  ]);
+});
