@@ -47,6 +47,11 @@ const says: Record<string, readonly RegExp[]> = {
     /review: completed.*\n.*SQLite is nice\.\n.*Nice how.*\n.*draft-2 .*one file\.\n.*review-2 .*: ACCEPTED\n.*draft-3 .*: skipped/u,
     /router: completed.*\n.*: billing\n {2}route-billing .*: Billing, after "billing"\n {2}route-technical .*: skipped\n/u,
   ],
+  skills: [
+    /^Invoice 7\. I checked: Every invoice has: number,/u,
+    /bytes from the skill invoices, SKILL\.md\n\d+ bytes from the skill invoices, references\/fields\.md\n/u,
+    /completed, audit ok: true, unattributed 0/u,
+  ],
   limits: [
     /three steps: limit \(AgentLimitExceeded\("max_steps"\)\)/u,
     /two turns: partial \(turns_used\) "I looked/u,

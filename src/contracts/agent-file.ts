@@ -200,6 +200,8 @@ export type Warning = {
     /** No request, or no thinking of the level that is set, fits into a budget. */
     /** Something in a skill has no effect here, or is not read. */
     | 'skill-partly-used'
+    /** The descriptions of its skills take much of every request. */
+    | 'skills-long'
     | 'budget-small'
     | 'thinking-small'
     /** A key of another runtime, which has no effect. */

@@ -293,6 +293,14 @@ export type TrailStep =
       readonly assignee: string | null;
       readonly cell: CellId | null;
     }
+  /** A skill of the agent's definition. `file`: null for its instructions; `sha256`: of the whole skill. */
+  | {
+      readonly type: 'skill';
+      readonly agent: string;
+      readonly skill: string;
+      readonly file: string | null;
+      readonly sha256: string;
+    }
   | { readonly type: 'segment'; readonly id: number; readonly rule: string };
 
 export type AuditReport = {

@@ -1,11 +1,14 @@
 // Skills: descriptions in the prompt, the rest on demand, from folders that the agent may name.
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
-import { defineAgent, loadSkills } from 'cloister';
+import { defineAgent, loadSkills, openCloister } from 'cloister';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '#base';
+import { rehearse } from '#testkit';
 import type { ScriptLine } from '#testkit';
 import { ai, check, createFolders, load, open, problemLines } from './driver.ts';
 import type { Files } from './driver.ts';
@@ -55,7 +58,16 @@ describe('an agent with skills', () => {
     const cell = (await cloister.show(run)).cells[0]!.cell;
     const explained = await cloister.explain(run, cell, { find: 'Fill every field' });
     expect(explained.segments.filter(({ found }) => found.length > 0).map(({ trail }) => trail)).toEqual([
-      expect.arrayContaining([expect.objectContaining({ type: 'operation', name: 'tool:read_skill' })]),
+      expect.arrayContaining([
+        expect.objectContaining({ type: 'operation', name: 'tool:read_skill' }),
+        {
+          type: 'skill',
+          agent: 'lead',
+          skill: 'forms',
+          file: null,
+          sha256: cloister.agents[0]!.definition.skills![0]!.digest,
+        },
+      ]),
     ]);
   });
 
@@ -74,6 +86,38 @@ describe('an agent with skills', () => {
     }
     expect(seen.size).toBe(5);
     expect(await digest()).toBe(before);
+  });
+
+  test('resumes and replays a run with the skills it started with, and says which one has changed otherwise', async () => {
+    const folders = createFolders(forms);
+    const [workspace, copy] = [folders.path('workspace'), folders.path('copy')];
+    const { promise: asked, resolve: arrived } = Promise.withResolvers<void>();
+    const waits = (): { delayMs: number } => (arrived(), { delayMs: 1e9 });
+    const says = [...reading({ skill: 'forms' }).slice(0, 1), { reply: waits }];
+    const { cwd, env } = folders;
+    const openIn = (place: string, script: readonly ScriptLine[] = [{ reply: 'Done.' }]) =>
+      openCloister({ agents: ['lead.ai'], workspace: place, cwd, env, models: [rehearse(script)] });
+    await using first = await openIn(workspace, says);
+    const session = first.run('lead', 'Go');
+    await asked;
+    // Here the process dies, as far as the copy is concerned.
+    cpSync(workspace, copy, { recursive: true });
+    using database = new DatabaseSync(join(copy, 'cloister.db'));
+    database.exec('DELETE FROM owners');
+    session.cancel();
+    await session.outcome;
+    folders.write({ 'skills/forms/references/fields.md': 'other' });
+    const changed = await openIn(copy);
+    await expect(changed.resume(session.run)).rejects.toThrow(
+      'The definition of "lead" has changed since the run started: skills (forms).',
+    );
+    await changed.close();
+    folders.write({ 'skills/forms/references/fields.md': forms['skills/forms/references/fields.md']! });
+    await using cloister = await openIn(copy);
+    const resumed = await cloister.resume(session.run);
+    expect(await resumed.outcome).toMatchObject({ status: 'completed', output: 'Done.' });
+    expect(await cloister.audit(session.run)).toMatchObject({ ok: true });
+    expect(await cloister.replay(session.run)).toMatchObject({ ok: true });
   });
 
   test('loses nothing else: an agent without skills has the definition that it had', async () => {
@@ -310,6 +354,21 @@ test('check names the skills of each agent, and what in them has no effect', asy
     expect.stringMatching(/^skills\/other\/SKILL\.md: line 3 is not valid YAML/u),
     'skills/other/SKILL.md: its name is "another", but that of its folder is "other".',
   ]);
+});
+
+test('an agent can have hundreds of skills, and check says what they cost', async () => {
+  const names = Array.from({ length: 300 }, (_, index) => `skill-${index}`);
+  const many = names.map((name) => [`skills/${name}/SKILL.md`, skill(name, { description: 'x'.repeat(100) })]);
+  const files = { 'lead.ai': ai('skills: skills'), ...(Object.fromEntries(many) as Files) };
+  const report = await check(createFolders(files), ['lead.ai']);
+  expect(report.reach['lead']!.skills).toHaveLength(300);
+  expect(report.warnings).toContainEqual(
+    expect.objectContaining({ code: 'skills-long', message: expect.stringContaining('its 300 skills add 32') }),
+  );
+  const more = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`skills/more-${index}/SKILL.md`, '']));
+  expect((await check(createFolders({ ...files, ...more }), ['lead.ai'])).problems[0]!.message).toBe(
+    'There are more than 500 skills.',
+  );
 });
 
 test('a secret in a skill is a problem, like a secret in a prompt', async () => {

@@ -7,7 +7,7 @@
 //   spawns-no-cycle. An agent contains the agents that it spawns, so two files cannot spawn each other; each can spawn itself.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
-import { CloisterError } from '#base';
+import { CloisterError, utf8Bytes } from '#base';
 import type { Agent, AgentOptions, Frontmatter, Problem, Skill, SpawnCaps, SpawnOptions, Warning } from '#contracts';
 import { buildAgent, withOutputFormat } from '#core/orchestration';
 import { mergeDefaults, capViolations, outputDefault, withCaps } from '#core/registry';
@@ -147,10 +147,20 @@ const readSkills = (
     for (const message of found.notes) warnings.push({ code: 'skill-partly-used', agent: file.name, message });
     return found.skills;
   });
+  const bytes = skills.reduce((sum, { name, description }) => sum + name.length + utf8Bytes(description), 0);
+  if (bytes > listBytesMax) warnings.push(longSkills(file.name, skills.length, bytes));
   const tooMany = tooManySkills(skills);
   if (tooMany !== null) problem(null, tooMany);
   return problems.length > before ? null : skills;
 };
+
+const listBytesMax = 20_000;
+
+const longSkills = (agent: string, count: number, bytes: number): Warning => ({
+  code: 'skills-long',
+  agent,
+  message: `\`${agent}\`: the descriptions of its ${count} skills add ${bytes} bytes to every request. Give it fewer skills.`,
+});
 
 type BuildParts = { readonly children: ResolvedChildren; readonly caps: SpawnCaps; readonly skills: readonly Skill[] };
 

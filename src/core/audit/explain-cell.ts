@@ -94,7 +94,10 @@ const trailSteps = (source: Source, { prompt, cell, records }: TrailContext): re
       return [definitionStep(source.path, cell, records)];
     case 'reply':
     case 'operation':
-      return operationStep(cell, cell.operations.get(source.no));
+      return [
+        ...operationStep(cell, cell.operations.get(source.no)),
+        ...skillStep(cell, cell.operations.get(source.no), records),
+      ];
     case 'crossing':
       return crossingSteps(source.seq, cell, records);
     case 'segment': {
@@ -120,6 +123,31 @@ const operationStep = ({ birth }: CellRecords, operation: OperationRecord | unde
   operation === undefined
     ? []
     : [{ type: 'operation', cell: birth.cell, agent: birth.agent, op: operation.begin.op, name: operation.begin.name }];
+
+/** What `read_skill` returns comes from the definition, as the digest there says. */
+const skillStep = (
+  { birth: { agent, digest } }: CellRecords,
+  operation: OperationRecord | undefined,
+  { definitions }: RunRecords,
+): readonly TrailStep[] => {
+  const { name, about = {} } = operation?.begin ?? {};
+  const { args } = about;
+  if (name !== 'tool:read_skill' || typeof args !== 'string') return [];
+  const { skill, file } = readArguments(args);
+  const found = definitions.get(digest)?.skills?.find((one) => one.name === skill);
+  return found === undefined
+    ? []
+    : [{ type: 'skill', agent, skill: found.name, file: typeof file === 'string' ? file : null, sha256: found.digest }];
+};
+
+/** Empty if they were shortened in the record. */
+const readArguments = (args: string): { readonly skill?: unknown; readonly file?: unknown } => {
+  try {
+    return (JSON.parse(args) ?? {}) as object;
+  } catch {
+    return {};
+  }
+};
 
 /** A shared prompt comes from the caller's definition, not from anything its model said; or from the caller outside. */
 const callerPromptSteps = (seq: number, cell: CellRecords, records: RunRecords): readonly TrailStep[] => {

@@ -1,5 +1,5 @@
 // Starts a run: open the root cell, cross the goal in, run the session, cross the result out, close.
-import { CloisterError, omitUndefined } from '#base';
+import { CloisterError, isSameJson, omitUndefined } from '#base';
 import type { CellId } from '#base';
 import { decodeTeamGoal } from '#contracts';
 import type {
@@ -16,6 +16,7 @@ import type {
   SharedMessage,
   SpawnIdentity,
   RunPorts,
+  SkillDigest,
 } from '#contracts';
 import { answerReserve, earliestDeadline, lowerCaps, partyOf, readRecordedRun } from '#core/cells';
 import type { RecordedRun } from '#core/cells';
@@ -138,8 +139,29 @@ export const checkResume = (frames: readonly Frame[], findAgent: AgentLookup): R
       `Agent "${agent.name}" was given these tools: ${agent.resources.given.join(', ')}.`,
     );
   if (agent.digest !== recorded.root.birth.digest)
-    throw new CloisterError('replay_differs', `The definition of "${agent.name}" has changed since the run started.`);
+    throw new CloisterError(
+      'replay_differs',
+      `The definition of "${agent.name}" has changed since the run started${describeChange(agent, recorded)}.`,
+    );
   return { recorded, agent };
+};
+
+/** Which parts of it: `: prompt, skills (forms)`. */
+const describeChange = ({ definition: now }: Agent, { root: { birth }, frames }: RecordedRun): string => {
+  const before = frames[0]?.definitions?.find((one) => one.digest === birth.digest)?.definition;
+  if (before === undefined) return '';
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])] as (keyof typeof now)[];
+  const changed = keys.filter((key) => !isSameJson(before[key] ?? null, now[key] ?? null));
+  const skills = changedSkills(before.skills ?? [], now.skills ?? []);
+  return changed.length === 0
+    ? ''
+    : `: ${changed.map((key) => (key === 'skills' ? `skills (${skills})` : key)).join(', ')}`;
+};
+
+const changedSkills = (before: readonly SkillDigest[], now: readonly SkillDigest[]): string => {
+  const missingIn = (list: readonly SkillDigest[]) => (one: SkillDigest) => !list.some((two) => isSameJson(one, two));
+  const names = [...before.filter(missingIn(now)), ...now.filter(missingIn(before))].map(({ name }) => name);
+  return [...new Set(names)].join(', ') || 'their order';
 };
 
 export const resolveRootAgent = ({ root: { birth }, frames }: RecordedRun, findAgent: AgentLookup): Agent => {

@@ -114,6 +114,8 @@ const describeStep = (step: TrailStep): string => {
       })`;
     case 'task':
       return `result of task "${step.title}" (${step.task}, by ${step.assignee ?? 'unknown'})${step.cell === null ? '' : ` in ${step.cell}`}`;
+    case 'skill':
+      return `skill "${step.skill}" of ${step.agent}, ${step.file ?? 'SKILL.md'} (sha256 ${step.sha256.slice(0, 12)}…)`;
     case 'segment':
       return `segment #${step.id} ${step.rule}`;
   }
