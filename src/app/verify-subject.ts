@@ -1,6 +1,6 @@
 // Loads the agents to verify from files, modules or code, without keys, servers or providers.
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { modelFacts } from '#adapters/models';
 import {
   withChildren,
@@ -12,7 +12,7 @@ import {
   findRequiredConfig,
 } from '#app/agents';
 import type { Configs, LaunchEnvironment, Registry, RequiredConfig } from '#app/agents';
-import { CloisterError } from '#base';
+import { agentNameFromPath, CloisterError, isAgentPath } from '#base';
 import type { Json } from '#base';
 import type { Agent, ModelFacts, ConfigLayer } from '#contracts';
 import { fillProvider, fillServer, overlayFor, requiredVariables, listVariables } from '#core/registry';
@@ -48,7 +48,7 @@ export const loadSubject = async (target: VerifyTarget, configs: Configs): Promi
 
 /** Whether this is an existing agent file, team file or module. */
 export const isSubjectFile = (name: string, { cwd }: LaunchEnvironment): boolean =>
-  /\.(?:ai|ya?ml|[cm]?[jt]s)$/u.test(name) && pathKind(resolve(cwd, name)) === 'file';
+  /\.(?:ai|md|ya?ml|[cm]?[jt]s)$/u.test(name) && pathKind(resolve(cwd, name)) === 'file';
 
 /** Accepts a file, a module, a folder, the name of an agent, or the name of an example of this package. */
 export const findSubject = async (
@@ -59,8 +59,8 @@ export const findSubject = async (
   const { cwd } = configs.launch;
   const path = resolve(cwd, name);
   if (isSubjectFile(name, configs.launch)) {
-    const isFile = name.endsWith('.ai');
-    const which = isFile ? { agent: basename(path, '.ai') } : isTeamFile(name) ? { file: path } : {};
+    const isFile = isAgentPath(name);
+    const which = isFile ? { agent: agentNameFromPath(path) } : isTeamFile(name) ? { file: path } : {};
     return { agents: [path], cwd, ...which };
   }
   const found = await findAgent(name, configs);

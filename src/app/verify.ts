@@ -1,5 +1,6 @@
 // `cloister verify`: tests non-interference of agents from files by running them twice.
 import { fileURLToPath } from 'node:url';
+import { isAgentPath } from '#base';
 import type { CliRuntime } from '#headends/cli';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
@@ -31,7 +32,7 @@ export const verifyAgent = async (options: VerifyOptions): Promise<IsolationRepo
 
 /** Finds the agent by name among the given agents, or as a file besides them; without given agents, any subject of that name. */
 const findTarget = async ({ agent, agents }: VerifyOptions, configs: Configs) => {
-  if (agents.length > 0 && !agent.endsWith('.ai') && !isSubjectFile(agent, configs.launch))
+  if (agents.length > 0 && !isAgentPath(agent) && !isSubjectFile(agent, configs.launch))
     return { agents, agent, cwd: configs.launch.cwd };
   const found = await findSubject(agent, configs, examples);
   return { ...found, agents: [...found.agents, ...agents] };

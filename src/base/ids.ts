@@ -18,3 +18,25 @@ export const toPlainName = (text: string): string =>
     .slice(0, 64);
 
 export const isName = (text: string): boolean => nameShape.test(text) && !text.includes('..');
+
+/** An agent is named after its file: `researcher.ai`, or `code reviewer.agent.md` of another runtime. */
+export const agentNameFromPath = (path: string): string => {
+  const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+  return base.endsWith('.md')
+    ? toAgentName(base.replace(/(?:\.(?:agent|chatmode))?\.md$/u, ''))
+    : base.replace(/\.ai$/u, '');
+};
+
+/** The nearest text that can be the name of an agent. */
+export const toAgentName = (text: string): string => {
+  const name = text
+    .normalize('NFKD')
+    .replaceAll(/[^\w.-]+/gu, '-')
+    .replaceAll(/\.{2,}/gu, '.')
+    .replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/gu, '')
+    .slice(0, 64);
+  return isName(name) ? name : 'agent';
+};
+
+/** A file that defines an agent: ours, or Markdown of another runtime. */
+export const isAgentPath = (path: string): boolean => /\.(?:ai|md)$/u.test(path);

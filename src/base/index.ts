@@ -15,7 +15,7 @@ export { graphLayers, listEdges } from './graph-layers.ts';
 export type { GraphEdge } from './graph-layers.ts';
 export { nearestName } from './nearest-name.ts';
 export { agentNamed, unknownNameText, unknownAgentError } from './unknown-agent.ts';
-export { isName, toPlainName } from './ids.ts';
+export { agentNameFromPath, isAgentPath, isName, toAgentName, toPlainName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';
 export {
   CloisterError,

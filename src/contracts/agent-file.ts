@@ -69,7 +69,7 @@ export type AgentFile = {
   readonly prompt: string;
   /** The line of each key in the file, by dotted key. */
   readonly lines: Readonly<Record<string, number>>;
-  /** Keys that have no effect. */
+  /** Keys that have no effect. Of an agent of another runtime: whatever is not as it was there. */
   readonly ignored: readonly Problem[];
 };
 
@@ -206,6 +206,10 @@ export type Warning = {
     | 'thinking-small'
     /** A key of another runtime, which has no effect. */
     | 'key-ignored'
+    /** What an agent of another runtime has there and not here. */
+    | 'not-as-written'
+    /** A folder has agents of other runtimes, which are not loaded unless they are named. */
+    | 'agents-not-loaded'
     /** `{{ … }}` or `{% … %}` of a template language, which nothing fills in. */
     | 'template-as-text';
   readonly agent: string;

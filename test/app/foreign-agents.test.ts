@@ -65,3 +65,69 @@ test('what a template language would fill in is a warning, also in an included f
     { code: 'template-as-text', agent: 'sub', message: expect.stringContaining('sub.ai: {{a}} reaches') },
   ]);
 });
+
+const reviewer = [
+  '---',
+  'name: Code Reviewer',
+  'description: Reviews: changes',
+  'tools: Read, Bash, Agent(Tester)',
+  'color: red',
+  '---',
+  'Review.',
+  '',
+].join('\n');
+const tester = '---\nname: tester\ndescription: Runs tests\ntools: []\n---\nTest.\n';
+
+test('an agent of another runtime is read in place, by its path or in `agents`, with what its file names', async () => {
+  const folders = createFolders({
+    '.claude/agents/code-reviewer.md': reviewer,
+    '.claude/agents/tester.md': tester,
+    'lead.ai': ai('agents: [./.claude/agents/code-reviewer.md]'),
+  });
+  const { agents, problems } = await load(folders, '.claude/agents/code-reviewer.md', 'lead.ai');
+  expect(problemLines({ problems })).toEqual([]);
+  expect(agents.map(({ name }) => name)).toEqual(['code-reviewer', 'lead']);
+  expect(agents[1]!.children.agents[0]).toMatchObject({
+    name: 'code-reviewer',
+    prompt: 'Review.\n',
+    resources: { builtins: ['read_file'], servers: [] },
+    children: { agents: [{ name: 'tester' }] },
+  });
+});
+
+test('whatever is not as in its own runtime is a warning, with its line there', async () => {
+  const folders = createFolders({ 'a/code-reviewer.md': reviewer, 'a/tester.md': tester });
+  const report = await check(folders, ['a/code-reviewer.md']);
+  expect(problemLines(report)).toEqual([]);
+  const said = report.warnings.filter(({ code }) => code === 'not-as-written').map(({ message }) => message);
+  expect(said).toEqual([
+    expect.stringContaining('a/code-reviewer.md: The keys are not valid YAML'),
+    expect.stringContaining('a/code-reviewer.md:2 `name`: The agent is named after its file: code-reviewer.'),
+    expect.stringContaining('a/code-reviewer.md:4 `tools`: read_file, write_file and list_files see'),
+    expect.stringContaining('a/code-reviewer.md:4 `tools`: Left out, because nothing here does the same: Bash.'),
+    expect.stringContaining('a/code-reviewer.md:5 `color`: It has no effect here.'),
+  ]);
+});
+
+test('a server that the operator does not have is a problem at the line that names it', async () => {
+  const folders = createFolders({ 'a.md': '---\nname: a\ndescription: Works\ntools: mcp__gone__x\n---\nWork.\n' });
+  const report = await check(folders, ['a.md']);
+  expect(problemLines(report)).toEqual([expect.stringMatching(/^a\.md:4 tools: No tool or server is named "gone"/u)]);
+});
+
+test('a folder with agents of other runtimes says that it has them; other Markdown is passed over', async () => {
+  const folders = createFolders({
+    '.claude/agents/code-reviewer.md': reviewer,
+    'docs/README.md': '# No agent',
+    'notes.md': '---\ntitle: x\n---\n',
+  });
+  const report = await check(folders, ['.']);
+  expect(report).toMatchObject({ ok: true, agents: [] });
+  expect(report.warnings).toEqual([
+    {
+      code: 'agents-not-loaded',
+      agent: '',
+      message: expect.stringMatching(/\.claude\/agents\/code-reviewer\.md\..*`cloister import \.`/u),
+    },
+  ]);
+});

@@ -25,7 +25,7 @@ import {
 } from '#core/registry';
 import { Configs } from './configs.ts';
 import type { Config } from './configs.ts';
-import { fileWarnings } from './file-warnings.ts';
+import { fileWarnings, notLoadedWarnings } from './file-warnings.ts';
 import { findRequiredConfig, providerName, runtimeTools } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { loadRegistry, redactProblems } from './registry.ts';
@@ -75,6 +75,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
     ...found,
     warnings: [
       ...found.warnings.filter(({ code }) => code !== 'unpriced'),
+      ...notLoadedWarnings(paths, launch),
       ...fileWarnings(registry),
       ...registry.warnings,
       ...passedOverWarnings(registry),

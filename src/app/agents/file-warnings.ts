@@ -1,14 +1,18 @@
 // Warnings about what is written in agent files and has no effect.
+import { resolve } from 'node:path';
 import type { Warning } from '#contracts';
+import { isAgentFile, listForeignAgents, pathKind } from './find-files.ts';
+import { displayPath } from './launch-environment.ts';
+import type { LaunchEnvironment } from './launch-environment.ts';
 import type { Registry } from './registry.ts';
 import { withChildren } from './resources-from-code.ts';
 
 export const fileWarnings = ({ linked, agents }: Registry): readonly Warning[] => [
   ...[...linked.values()].flatMap(({ file: { name, ignored } }) =>
     ignored.map(({ file, line, key, message }): Warning => ({
-      code: 'key-ignored',
+      code: isAgentFile(file) ? 'key-ignored' : 'not-as-written',
       agent: name,
-      message: `${file}${line === null ? '' : `:${line}`} \`${key}\`: ${message}`,
+      message: `${file}${line === null ? '' : `:${line}`}${key === null ? ':' : ` \`${key}\`:`} ${message}`,
     })),
   ),
   ...[...new Map([...withChildren(agents)].map((agent) => [agent.file, agent])).values()].flatMap(
@@ -30,3 +34,20 @@ const templateWarning = (agent: string, path: string, left: readonly string[]): 
   agent,
   message: `${path}: ${left.slice(0, shownMax).join(', ')}${left.length > shownMax ? ', …' : ''} reaches the model as it is written. Variables are written as \`\${DATE}\`, includes as \`\${include:file.md}\`; what changes with each call belongs in the input.`,
 });
+
+/** Agents of other runtimes in these folders. */
+export const notLoadedWarnings = (paths: readonly string[], launch: LaunchEnvironment): readonly Warning[] =>
+  paths.flatMap((given) => {
+    const folder = resolve(launch.cwd, given);
+    const files = pathKind(folder) === 'folder' ? listForeignAgents(folder) : [];
+    if (files.length === 0) return [];
+    const shown = files.slice(0, shownMax).map((file) => displayPath(file, launch));
+    const more = files.length > shownMax ? ` and ${files.length - shownMax} more` : '';
+    return [
+      {
+        code: 'agents-not-loaded',
+        agent: '',
+        message: `${displayPath(folder, launch)}: agents of other runtimes are not loaded with their folder: ${shown.join(', ')}${more}. Name a file to use it as it is, or write agent files with \`cloister import ${given}\`.`,
+      },
+    ];
+  });

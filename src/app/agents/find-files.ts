@@ -1,8 +1,11 @@
 // Expands the given paths: `.ai` files, team files, modules, and folders searched for `.ai` files.
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isAgentPath } from '#base';
 import type { Problem } from '#contracts';
+import { parseYaml } from '#adapters/yaml';
+import { isForeignAgent } from '#core/registry';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 
@@ -32,10 +35,14 @@ export const findFiles = (paths: readonly string[], launch: LaunchEnvironment): 
     const kind = pathKind(path);
     if (kind === 'missing') problem(path, 'No such file or folder; check the path.');
     else if (kind === 'folder') for (const file of listAgentFiles(path)) found.set(file, 'file');
-    else if (isAgentFile(path)) found.set(path, 'file');
+    else if (isAgentPath(path)) found.set(path, 'file');
     else if (isTeamFile(path)) found.set(path, 'team');
     else if (isModule(path)) found.set(path, 'module');
-    else problem(path, 'Expected an agent file (.ai), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.');
+    else
+      problem(
+        path,
+        'Expected an agent file (.ai, or .md of another runtime), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.',
+      );
   }
   const all = [...found.keys()];
   const ofKind = (kind: string): readonly string[] => all.filter((path) => found.get(path) === kind);
@@ -51,10 +58,11 @@ export const pathKind = (path: string): 'file' | 'folder' | 'missing' => {
   }
 };
 
+/** All agent files below a folder. */
 export const listAgentFiles = (folder: string): readonly string[] => listFiles(folder, isAgentFile);
 
 /** All files below a folder with such names, sorted. Skips hidden folders and node_modules, and does not follow links to folders. */
-export const listFiles = (folder: string, isWanted: (name: string) => boolean): readonly string[] => {
+const listFiles = (folder: string, isWanted: (name: string) => boolean): readonly string[] => {
   const files: string[] = [];
   const pending = [folder];
   for (let current = pending.pop(); current !== undefined; current = pending.pop())
@@ -64,6 +72,26 @@ export const listFiles = (folder: string, isWanted: (name: string) => boolean): 
       } else if (isWanted(entry.name)) files.push(join(current, entry.name));
     }
   return files.sort();
+};
+
+/** Folders in which other runtimes look for agents; they are hidden. */
+const foreignFolders = ['.claude/agents', '.github/agents', '.github/chatmodes'];
+
+/** The agents of other runtimes in a folder, below it, and where such a runtime looks for them. Other Markdown is passed over. */
+export const listForeignAgents = (folder: string): readonly string[] => {
+  const folders = [folder, ...foreignFolders.map((hidden) => join(folder, hidden))];
+  const files = folders.flatMap((one) => listFiles(one, (name) => name.endsWith('.md')));
+  return [...new Set(files)].filter(isForeign);
+};
+
+const bytesMax = 1_000_000;
+
+const isForeign = (path: string): boolean => {
+  try {
+    return statSync(path).size <= bytesMax && isForeignAgent(path, readFileSync(path, 'utf8'), parseYaml);
+  } catch {
+    return false;
+  }
 };
 
 /** An unreadable folder counts as empty. */

@@ -3,24 +3,15 @@
 //   import-overwrites-nothing. A file that exists with other content is left alone, and that is said.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { CloisterError, isObject } from '#base';
+import { agentNameFromPath, CloisterError, isObject, toAgentName } from '#base';
 import type { JsonObject } from '#base';
 import type { ImportedFile, ImportNote, ImportReport } from '#contracts';
 import { importConfig } from '#adapters/config';
 import { parseYaml } from '#adapters/yaml';
-import {
-  foreignAgentName,
-  foreignAgentText,
-  foreignDisplayName,
-  importAgentFile,
-  isForeignAgent,
-  parseDefaults,
-  readForeignAgent,
-  toAgentName,
-} from '#core/registry';
+import { foreignAgentText, foreignDisplayName, importAgentFile, parseDefaults, readForeignAgent } from '#core/registry';
 import { includedNames, resolveInside } from './build-agents.ts';
 import { Configs, perAgentKeyProblems } from './configs.ts';
-import { isAgentFile, listAgentFiles, listFiles, pathKind } from './find-files.ts';
+import { isAgentFile, listAgentFiles, listForeignAgents, pathKind } from './find-files.ts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { runtimeTools } from './required-config.ts';
@@ -54,7 +45,7 @@ export const importAgents = async (options: ImportOptions, launch: LaunchEnviron
         hasServer: (name) => servers.has(name),
         findAgent: (name) => names.get(toAgentName(name)) ?? null,
       });
-      target.addAgent(file, foreignAgentName(file), { text: foreignAgentText(agent), notes: agent.notes });
+      target.addAgent(file, agentNameFromPath(file), { text: foreignAgentText(agent), notes: agent.notes });
     }
   }
   return target.report();
@@ -66,10 +57,10 @@ const isBelow = (folder: string, file: string): boolean => !relative(folder, fil
 
 /** The names of agents here, by all names under which others call them there. */
 const agentNames = (files: readonly string[], to: string): ReadonlyMap<string, string> => {
-  const here = pathKind(to) === 'folder' ? listAgentFiles(to).map((file) => basename(file, '.ai')) : [];
+  const here = pathKind(to) === 'folder' ? listAgentFiles(to).map(agentNameFromPath) : [];
   const names = new Map(here.map((name) => [name, name]));
   for (const file of files) {
-    const name = isAgentFile(file) ? basename(file, '.ai') : foreignAgentName(file);
+    const name = agentNameFromPath(file);
     const shown = isAgentFile(file) ? null : foreignDisplayName(readFileSync(file, 'utf8'), parseYaml);
     if (shown !== null && !names.has(toAgentName(shown))) names.set(toAgentName(shown), name);
     names.set(name, name);
@@ -77,26 +68,16 @@ const agentNames = (files: readonly string[], to: string): ReadonlyMap<string, s
   return names;
 };
 
-/** Folders of other runtimes, which are hidden. */
-const hiddenFolders = ['.claude/agents', '.github/agents', '.github/chatmodes'];
-
-/** The agents and configs in a folder and below it. Other Markdown files are passed over. */
-const foreignFiles = (folder: string): readonly string[] => {
-  const folders = [folder, ...hiddenFolders.map((hidden) => join(folder, hidden))];
-  const files = folders.flatMap((one) =>
-    pathKind(one) === 'folder' ? listFiles(one, (name) => /\.(?:ai|md)$/u.test(name)) : [],
-  );
-  const configs = ['.ai-agent.json', '.mcp.json', '.vscode/mcp.json'].map((name) => join(folder, name));
-  return [
-    ...configs.filter((path) => pathKind(path) === 'file'),
-    ...[...new Set(files)].filter((path) => isAgentFile(path) || isForeign(path)),
-  ];
-};
+/** The configs and agents in a folder and below it. */
+const foreignFiles = (folder: string): readonly string[] => [
+  ...['.ai-agent.json', '.mcp.json', '.vscode/mcp.json']
+    .map((name) => join(folder, name))
+    .filter((path) => pathKind(path) === 'file'),
+  ...listAgentFiles(folder),
+  ...listForeignAgents(folder),
+];
 
 const bytesMax = 1_000_000;
-
-const isForeign = (path: string): boolean =>
-  statSync(path).size <= bytesMax && isForeignAgent(path, readFileSync(path, 'utf8'), parseYaml);
 
 type Imported = { readonly text: string; readonly notes: readonly ImportNote[] };
 

@@ -1,7 +1,6 @@
 // Loads teams from files: reads them, locates their members like any agent, and builds them after the members.
-import { basename } from 'node:path';
 import { readFileSync, statSync } from 'node:fs';
-import { CloisterError } from '#base';
+import { agentNameFromPath, CloisterError } from '#base';
 import type { Agent, Frontmatter, Problem, TeamOptions } from '#contracts';
 import { buildAgent, buildTeam } from '#core/orchestration';
 import { memberName, mergeDefaults, parseTeamFile } from '#core/registry';
@@ -31,7 +30,7 @@ export const readTeamFiles = (
   ports: ReadPorts,
 ): TeamFiles => {
   const problems: Problem[] = [];
-  const names = new Map(given.map((path) => [basename(path, '.ai'), path]));
+  const names = new Map(given.map((path) => [agentNameFromPath(path), path]));
   const agentIndex: AgentIndex = { names, folders: new Map(), problems, ports };
   const teams = paths.flatMap((path): readonly LinkedTeam[] => {
     const { file, problems: wrong } = readOne(path, ports);

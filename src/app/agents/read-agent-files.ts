@@ -1,7 +1,7 @@
 // Reads agent files and the files that they name, and collects all problems.
 import { readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { nearestName } from '#base';
+import { dirname, join, resolve } from 'node:path';
+import { agentNameFromPath, isAgentPath, nearestName } from '#base';
 import type { JsonObject } from '#base';
 import type { AgentFile, AgentReference, InvalidAgentFile, ParseYaml, Problem } from '#contracts';
 import { parseAgentFile } from '#core/registry';
@@ -44,7 +44,7 @@ export const readAgentFiles = (paths: readonly string[], follow: boolean, ports:
   const linked = new Map<string, LinkedFile>();
   const broken = new Map<string, InvalidAgentFile>();
   const problems: Problem[] = [];
-  const names = new Map(paths.map((path) => [basename(path, '.ai'), path]));
+  const names = new Map(paths.map((path) => [agentNameFromPath(path), path]));
   const folders = new Map<string, ReadonlyMap<string, string>>();
   const queue = [...paths];
   const seen = new Set(paths);
@@ -149,16 +149,26 @@ export const addUnknownAgentProblem = (
 /** Resolves a path relative to the naming file; or a name: beside that file, among the given files, or in a folder for agents. */
 export const locateAgent = (name: string, from: string, { names, folders, ports }: AgentIndex): string | null => {
   const isFile = (path: string): boolean => pathKind(path) === 'file';
-  if (isAgentFile(name) || name.includes('/')) {
-    const path = resolve(dirname(from), isAgentFile(name) ? name : `${name}.ai`);
+  if (isAgentPath(name) || name.includes('/')) {
+    const path = resolve(dirname(from), isAgentPath(name) ? name : `${name}.ai`);
     return isFile(path) ? path : null;
   }
-  const beside = join(dirname(from), `${name}.ai`);
-  if (isFile(beside)) return beside;
+  const beside = besideNames(name, from)
+    .map((file) => join(dirname(from), file))
+    .find(isFile);
+  if (beside !== undefined) return beside;
   const given = names.get(name);
   if (given !== undefined) return given;
   return findByName(name, ports.foldersFor(from), folders);
 };
+
+/** An agent of another runtime names those beside it as it names itself there. */
+const besideNames = (name: string, from: string): readonly string[] => [
+  `${name}.ai`,
+  ...(isAgentFile(from)
+    ? []
+    : [name, name.toLowerCase()].flatMap((one) => [`${one}.agent.md`, `${one}.md`, `${one}.ai`])),
+];
 
 /** Searches these folders and everything below them. */
 const findByName = (
@@ -179,7 +189,7 @@ const indexFolder = (folder: string, known: Map<string, ReadonlyMap<string, stri
   if (names === undefined) {
     const kind = pathKind(folder);
     const files = kind === 'folder' ? listAgentFiles(folder) : kind === 'file' ? [folder] : [];
-    names = new Map(files.toReversed().map((path) => [basename(path, '.ai'), path]));
+    names = new Map(files.toReversed().map((path) => [agentNameFromPath(path), path]));
     known.set(folder, names);
   }
   return names;

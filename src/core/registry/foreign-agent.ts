@@ -1,5 +1,5 @@
 // Agents of other runtimes (`.claude/agents/*.md`, `*.agent.md`) as frontmatter and prompt of this one. Pure: text in, data out.
-import { isName } from '#base';
+import { agentNameFromPath } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ImportNote, ParseYaml, YamlDocument } from '#contracts';
 import { mapTool, splitNames } from './foreign-tools.ts';
@@ -21,7 +21,7 @@ type ForeignAgent = {
   readonly keys: JsonObject;
   readonly prompt: string;
   readonly notes: readonly ImportNote[];
-  /** The line of a key in the file that was read. */
+  /** The line of a key of an agent file in the file that was read. */
   line(key: string): number;
 };
 
@@ -29,22 +29,6 @@ type ForeignAgent = {
 const foreignRuntime = (path: string): ForeignRuntime | null => {
   if (/\.(?:agent|chatmode)\.md$/u.test(path)) return 'copilot';
   return path.endsWith('.md') ? 'claude' : null;
-};
-
-/** An agent is named after its file. */
-export const foreignAgentName = (path: string): string => {
-  const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
-  return toAgentName(base.replace(/(?:\.(?:agent|chatmode))?\.md$/u, ''));
-};
-
-export const toAgentName = (text: string): string => {
-  const name = text
-    .normalize('NFKD')
-    .replaceAll(/[^\w.-]+/gu, '-')
-    .replaceAll(/\.{2,}/gu, '.')
-    .replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/gu, '')
-    .slice(0, 64);
-  return isName(name) ? name : 'agent';
 };
 
 /** Whether a Markdown file is an agent of another runtime, and not any other text. */
@@ -80,7 +64,7 @@ export const readForeignAgent = (path: string, text: string, ports: ForeignPorts
     runtime,
     ports,
     given: document.value,
-    name: foreignAgentName(path),
+    name: agentNameFromPath(path),
     keys: {},
     notes: [],
     line,
@@ -99,7 +83,16 @@ export const readForeignAgent = (path: string, text: string, ports: ForeignPorts
       null,
       'The prompt has `${…}` or `{% render … %}` that is filled in here. Check that this is meant.',
     );
-  return { keys: reading.keys, prompt, notes: reading.notes, line };
+  const lineHere = (key: string): number => line(keysThere[key] ?? key);
+  return { keys: reading.keys, prompt, notes: reading.notes, line: lineHere };
+};
+
+/** What keys of an agent file are called there. */
+const keysThere: Readonly<Record<string, string>> = {
+  usage: 'argument-hint',
+  models: 'model',
+  maxToolTurns: 'maxTurns',
+  reasoning: 'effort',
 };
 
 /** The text of an agent file. */

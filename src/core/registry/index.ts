@@ -5,14 +5,7 @@ export { effectiveLimits, lowerLimits, lowestLimits, resolveLimits } from './lim
 export type { CellLimits } from './limits.ts';
 export { isTopic } from './topic.ts';
 export { parseSkillFile } from './parse-skill-file.ts';
-export {
-  foreignAgentName,
-  foreignAgentText,
-  foreignDisplayName,
-  isForeignAgent,
-  readForeignAgent,
-  toAgentName,
-} from './foreign-agent.ts';
+export { foreignAgentText, foreignDisplayName, isForeignAgent, readForeignAgent } from './foreign-agent.ts';
 export { importAgentFile } from './import-agent-file.ts';
 export { parseAgentFile } from './parse-agent-file.ts';
 export type { ParsedFile } from './parse-agent-file.ts';

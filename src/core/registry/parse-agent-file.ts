@@ -1,7 +1,8 @@
 // Parses one `.ai` file on its own: all its problems in one go, or its content. No other file is read.
-import { isName } from '#base';
+import { agentNameFromPath, isName, toAgentName } from '#base';
 import type { ShapePath } from '#base/shapes';
 import type { AgentFile, InvalidAgentFile, ParseYaml, Problem } from '#contracts';
+import { readForeignAgent } from './foreign-agent.ts';
 import { parseFrontmatter } from './parse-frontmatter.ts';
 import type { ParsedFrontmatter } from './parse-frontmatter.ts';
 import type { ParsePorts } from './read-yaml-file.ts';
@@ -26,6 +27,7 @@ export const parseAgentFile = (
   };
   if (!isName(name)) add(null, nameProblem);
 
+  if (path.endsWith('.md')) return parseForeign(path, text, ports);
   const split = splitFile(text);
   if ('problem' in split) {
     add(split.problem.line, split.problem.message);
@@ -49,13 +51,32 @@ export const parseAgentFile = (
   return { file: { path, name, frontmatter: parsed.frontmatter, prompt, lines, ignored: parsed.ignored }, problems };
 };
 
+/** Reads an agent of another runtime in place. A server that the operator does not have is reported when it is looked up. */
+const parseForeign = (
+  path: string,
+  text: string,
+  ports: ParsePorts & { readonly parseYaml: ParseYaml },
+): ParsedFile => {
+  const found = { parseYaml: ports.parseYaml, hasServer: () => true, findAgent: toAgentName };
+  const agent = readForeignAgent(path, text, found);
+  const line = (key: ShapePath): number => agent.line(String(key[0]));
+  const parsed = parseFrontmatter(agent.keys, { file: path, line, startLine: 1 }, ports);
+  const lines = linesByKey(parsed.keys, line);
+  const name = agentNameFromPath(path);
+  const ignored = agent.notes.map(({ line: at, key, message }) => ({
+    file: path,
+    line: at,
+    key,
+    message,
+    nearest: null,
+  }));
+  if (parsed.frontmatter === null)
+    return { file: null, broken: { path, name, frontmatter: parsed.read, lines }, problems: parsed.problems };
+  return { file: { path, name, frontmatter: parsed.frontmatter, prompt: agent.prompt, lines, ignored }, problems: [] };
+};
+
 const nameProblem =
   'The file name is the agent name: expected letters, digits, dot, dash and underscore, at most 64 characters, followed by `.ai`.';
-
-const agentNameFromPath = (path: string): string => {
-  const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
-  return base.endsWith('.ai') ? base.slice(0, -3) : base;
-};
 
 /** Lines by key as written, and by the key under which the value is stored. */
 const linesByKey = (

@@ -1,6 +1,7 @@
 // `run`: starts a run of an agent and shows it. After an agent file, --help prints that agent's help: what it does, how to
 // call it, and every key its file can have.
 import { InvalidArgumentError } from 'commander';
+import { isAgentPath } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ToolNames } from '#contracts';
 import type { AgentHelp, CliFiles } from './shared/cli-world.ts';
@@ -94,7 +95,7 @@ export default defineCommand({
 });
 
 /** A text that cannot be an agent name is input for the default agent. */
-const isInput = (given: string): boolean => given === '-' || (/\s/u.test(given) && !given.endsWith('.ai'));
+const isInput = (given: string): boolean => given === '-' || (/\s/u.test(given) && !isAgentPath(given));
 
 /** A text that starts with `{` must be JSON; anything else is a file name. */
 const schemaText = (text: string): string => {

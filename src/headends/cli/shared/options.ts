@@ -1,5 +1,6 @@
 // Arguments and options that several commands share, with the parsers of their values; and what stands in for an
 // argument that was not given: stdin, the default agent.
+import { agentNameFromPath, isAgentPath } from '#base';
 import type { Budget, ConversationRef } from '#contracts';
 import { InvalidArgumentError } from 'commander';
 import type { CliRuntime, CliTerminal } from './cli-world.ts';
@@ -123,10 +124,7 @@ export const parseAgent = (agent: string, agents: readonly string[]): AgentChoic
   return isPath(agent) ? { agent: agentNameFromPath(agent), agents: [agent, ...agents] } : { agent, agents };
 };
 
-export const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || agent.endsWith('.ai');
-
-/** An agent's name is its file name without the extension. */
-const agentNameFromPath = (path: string): string => (path.split(/[/\\]/u).at(-1) ?? path).replace(/\.ai$/u, '');
+export const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || isAgentPath(agent);
 
 const decimal = (text: string): number => {
   if (!/^\d{1,12}(?:\.\d{1,12})?$/u.test(text)) throw new InvalidArgumentError('It must be a number such as 0.50.');
