@@ -8,6 +8,7 @@ export { encodeMessage } from './encode-message.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';
 export { isoTime, weekday } from './format-utc.ts';
 export { Semaphore } from './semaphore.ts';
+export { StreamedText } from './streamed-text.ts';
 export type { Json, JsonObject } from './json.ts';
 export { readTeamGoal, describeTeamGoal } from './team-goal.ts';
 export type { TeamGoalInfo } from './team-goal.ts';

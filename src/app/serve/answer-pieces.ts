@@ -2,6 +2,7 @@
 //
 //   answer-text-complete. The concatenated text ends with the whole answer, if there is one.
 //   answer-text-exact. It is exactly the answer when the agent wrote nothing else, or when `answerOnly` is set.
+import { StreamedText } from '#base';
 import type { AnswerPiece, RunEvent, RunOutcome } from '#contracts';
 
 export type PiecesOptions = {
@@ -17,7 +18,7 @@ export async function* answerPieces(
   outcome: Promise<Pick<RunOutcome, 'output'>>,
   { answerOnly, activity, root: known }: PiecesOptions,
 ): AsyncGenerator<AnswerPiece> {
-  const paragraphs = new Paragraphs();
+  const paragraphs = new StreamedText();
   let root = known;
   for await (const event of events) {
     root ??= event.cell;
@@ -36,52 +37,6 @@ const activityPieces = (event: RunEvent): readonly AnswerPiece[] => {
   const words = describeActivity(event);
   return words === null ? [] : [{ type: 'activity', text: `${words}\n` }];
 };
-
-/** Tracks what was sent so far. A paragraph is the text of one attempt. */
-class Paragraphs {
-  /** What was sent of the current paragraph; `#space` is trailing white space, held back until more text comes. */
-  #sent = '';
-  /** The previous paragraph, if all of it was sent: it may turn out to be the answer. */
-  #last = '';
-  #space = '';
-  #hasSent = false;
-  /** Pieces of the paragraph are missing, so nothing more of it is sent. */
-  #lost = false;
-
-  add(words: string): string {
-    if (this.#lost) return '';
-    const whole = this.#space + words;
-    const trimmed = whole.trimEnd();
-    this.#space = whole.slice(trimmed.length);
-    if (trimmed === '') return '';
-    const sent = this.#sent === '' ? this.#between() + trimmed : trimmed;
-    this.#sent += trimmed;
-    this.#hasSent = true;
-    return sent;
-  }
-
-  next(): void {
-    if (this.#sent !== '') this.#last = this.#lost ? '' : this.#sent;
-    this.#sent = '';
-    this.#space = '';
-    this.#lost = false;
-  }
-
-  markLost(): void {
-    this.#lost = true;
-  }
-
-  /** The part of the answer that was not sent yet. */
-  finish(answer: string): string {
-    if (answer === '' || answer === (this.#sent === '' ? this.#last : this.#sent)) return '';
-    if (this.#sent !== '' && answer.startsWith(this.#sent)) return answer.slice(this.#sent.length);
-    return this.#between() + answer;
-  }
-
-  #between(): string {
-    return this.#hasSent ? '\n\n' : '';
-  }
-}
 
 // Describes the activity of a run for clients that only show text: who does what, never any content.
 const describeActivity = (event: RunEvent): string | null => {

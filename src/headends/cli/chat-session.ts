@@ -1,17 +1,21 @@
 // The session of a chat: shows progress while it works on a message; in between, only what its agents say unasked.
 import type { AgentMessage, Answer, RunEvent, RunSession } from '#contracts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
+import type { RunProgress } from './shared/run-progress.ts';
 import type { CommandContext } from './shared/define-command.ts';
 import { describeStrayError } from './shared/follow-run.ts';
-import { openProgress, progressMode } from './shared/progress.ts';
+import { describeTotal, openProgress, progressMode } from './shared/progress.ts';
 import type { Progress } from './shared/progress.ts';
+import { openAnswerView } from './shared/answer-view.ts';
+import type { AnswerFlags, AnswerView } from './shared/answer-view.ts';
 import type { OutputFlags } from './shared/define-command.ts';
-import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
+import { sanitizeAll, sanitizeLine, truncateColumns } from './shared/sanitize-text.ts';
 
 export type ChatSession = {
   readonly session: RunSession;
   /** Shows progress until the answer arrives or the run ends. */
   showWhileWorking(answer: Promise<Answer>): Promise<Answer>;
+  readonly printAnswer: AnswerView['print'];
   /** Prints a line without disturbing the progress display. */
   notice(words: string): void;
   /** Settles when all events and messages of the session have been shown. */
@@ -30,23 +34,25 @@ type ChatSessionOptions = {
 
 export const openChatSession = (
   session: RunSession,
-  request: OutputFlags,
+  request: OutputFlags & AnswerFlags,
   context: CommandContext,
   { eventsBefore, redact, printAbove, printMessage }: ChatSessionOptions,
 ): ChatSession => {
   const runProgress = newRunProgress();
   const mode = progressMode({ ...request, jsonl: false }, context);
   const answered = new Set<string>();
-  let progress: Progress | undefined;
-  let onAnswer: (() => void) | undefined;
+  let [progress, onAnswer]: [Progress?, (() => void)?] = [];
   let eventsLeft = eventsBefore;
-  const open = (): Progress => openProgress(mode, context, { runProgress });
-  const lines = mode === 'tree' ? undefined : open();
+  const view = openAnswerView(request, context);
+  const open = (): Progress => openProgress(mode, context, { runProgress, answer: view.text });
+  const lines = mode === 'tree' ? undefined : openProgress(mode, context, { runProgress });
+  let isAwaited = true;
   const notice = (words: string): void =>
     progress === undefined ? context.output.err.print(words) : progress.notice(words);
   const note = (event: RunEvent): void => {
     const isOld = eventsLeft > 0 && 'id' in event;
     if (isOld) eventsLeft--;
+    if (isAwaited || event.type === 'session-start') view.note(event);
     const shown = isOld ? undefined : (progress ?? lines);
     if (shown !== undefined) shown.note(event);
     else if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
@@ -54,14 +60,11 @@ export const openChatSession = (
     answered.add(event.message);
     onAnswer?.();
   };
-  const showMessage = (message: AgentMessage): void => {
-    const print = (): void => printMessage(message);
-    if (progress === undefined) printAbove(print);
-    else progress.printAbove(print);
-  };
+  const showMessage = (message: AgentMessage): void =>
+    (progress ?? { printAbove }).printAbove(() => printMessage(message));
   const stopListening = context.system.onStrayError((error) => notice(sanitizeLine(redact(describeStrayError(error)))));
   const ended = forwardAll(session, note).finally(stopListening);
-  /** The answer may arrive before the events that led to it. */
+  // The answer may arrive before the events that led to it.
   const waitUntilShown = async (id: string): Promise<void> => {
     while (!answered.has(id)) {
       const { promise, resolve } = Promise.withResolvers<'answered'>();
@@ -70,11 +73,15 @@ export const openChatSession = (
     }
   };
   const working = async (answer: Promise<Answer>): Promise<Answer> => {
-    progress = lines ?? open();
+    progress = lines === undefined || view.text !== null ? open() : lines;
+    // It may be in the middle of something else.
+    if (!isAwaited) view.skip();
+    isAwaited = true;
     const restored = context.interrupts.onLeave(() => progress?.close());
     try {
       const given = await answer;
       await waitUntilShown(given.id);
+      progress.erase();
       return given;
     } catch (error) {
       await ended;
@@ -87,11 +94,20 @@ export const openChatSession = (
   };
   return {
     session,
+    printAnswer: (outcome) => {
+      view.print(outcome);
+      isAwaited = false;
+      if (mode === 'tree') printTotal(runProgress, context);
+    },
     showWhileWorking: working,
     notice,
     ended: Promise.all([ended, forwardAll(session.messages(), showMessage)]),
   };
 };
+
+/** In place of the tree, which was erased. */
+const printTotal = (runProgress: RunProgress, { output: { err }, system }: CommandContext): void =>
+  err.print(err.paint('dim', truncateColumns(describeTotal(runProgress, system.now()), err.columns)));
 
 /** A message counts as delivered once the next one is asked for: after it was shown. Never rejects: the outcome says why. */
 const forwardAll = async <T>(items: AsyncIterable<T>, show: (item: T) => void): Promise<void> => {

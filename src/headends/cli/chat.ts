@@ -13,15 +13,9 @@ import type { Json } from '#base';
 import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunOutcome, RunSession } from '#contracts';
 import { openChatSession } from './chat-session.ts';
 import type { ChatSession } from './chat-session.ts';
-import {
-  cliAnswerJson,
-  cliOutcomeJson,
-  missingAgentLines,
-  printAnswer,
-  printMessage,
-  spawnedLines,
-} from './shared/answer.ts';
+import { cliAnswerJson, cliOutcomeJson, missingAgentLines, printMessage, spawnedLines } from './shared/answer.ts';
 import type { AnswerReport } from './shared/answer.ts';
+import type { AnswerFlags } from './shared/answer-view.ts';
 import type { Lines } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { CommandContext, OutputFlags } from './shared/define-command.ts';
@@ -32,6 +26,7 @@ import { dateTime, plural } from './shared/format.ts';
 import {
   agentArgument,
   agentsOptions,
+  answerOptions,
   budgetOf,
   budgetOptions,
   conversationOption,
@@ -52,6 +47,7 @@ export default defineCommand({
   arguments: agentArgument,
   options: {
     ...conversationOption('conversation name (default: `main`)'),
+    ...answerOptions,
     ...agentsOptions,
     ...workspaceOption,
     ...budgetOptions,
@@ -82,11 +78,12 @@ export default defineCommand({
   },
 });
 
-type ChatRequest = OutputFlags & {
-  readonly agent: string;
-  readonly conversation: ConversationRef;
-  readonly budget: Budget;
-};
+type ChatRequest = OutputFlags &
+  AnswerFlags & {
+    readonly agent: string;
+    readonly conversation: ConversationRef;
+    readonly budget: Budget;
+  };
 
 /** Fails before the first message: an unknown agent cannot answer any. */
 const checkAgent = ({ agents }: Cloister, agent: string): void => {
@@ -142,11 +139,8 @@ const sendAndShow = async (chat: Chat, line: string, context: CommandContext): P
   try {
     const { chatSession, answer } = pending;
     const given = await chatSession.showWhileWorking(answer);
-    const code = printTurn(
-      answerReport({ ...given, unasked: false }, chat, chatSession.session),
-      chat.request,
-      context,
-    );
+    const report = answerReport({ ...given, unasked: false }, chat, chatSession.session);
+    const code = printTurn(report, chatSession, chat.request, context);
     chatSession.session.confirm(given.id);
     return code;
   } catch {
@@ -192,7 +186,7 @@ const printUnawaitedMessage = (
       conversation: chat.request.conversation,
       ...cliAnswerJson(answerReport(message, chat, session)),
     });
-  if (message.text !== '') printMessage(message, context);
+  if (message.text !== '') printMessage(message, context, chat.request.plain);
   if (message.error !== null) output.err.print(...errorLines(cliFailureJson({ code: message.error })));
 };
 
@@ -242,12 +236,17 @@ const parseJson = (text: string): Json => {
   }
 };
 
-const printTurn = (answer: AnswerReport, request: ChatRequest, context: CommandContext): ExitCode => {
+const printTurn = (
+  answer: AnswerReport,
+  { printAnswer }: ChatSession,
+  request: ChatRequest,
+  context: CommandContext,
+): ExitCode => {
   const { status, text, data, error } = answer;
   const failure = error === null ? null : { code: error };
   if (request.json) context.output.jsonLine({ conversation: request.conversation, ...cliAnswerJson(answer) });
   else {
-    printAnswer({ output: text, data }, context);
+    printAnswer({ output: text, data });
     if (failure !== null) context.output.err.print(...errorLines(cliFailureJson(failure)));
   }
   return exitOfOutcome({ status, failure });

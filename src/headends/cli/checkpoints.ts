@@ -1,10 +1,11 @@
 // `checkpoints`: saved points in runs that a user can return to.
 import type { Checkpoint, CheckpointDiff, Cloister, ConversationRef, RunSession } from '#contracts';
 import { defineCommand, defineGroup } from './shared/define-command.ts';
-import type { CommandContext, OutputFlags } from './shared/define-command.ts';
+import type { CommandContext } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
+import type { RunOutputFlags } from './shared/progress.ts';
 import { count, dateTime, plural } from './shared/format.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';
 import {
@@ -17,7 +18,7 @@ import {
 } from './shared/find-and-open.ts';
 import {
   agentsOptions,
-  eventsOption,
+  runOutputOptions,
   parseAgent,
   requiredArgument,
   runArgument,
@@ -88,7 +89,7 @@ const restore = defineCommand({
   about: 'reset the conversation to a checkpoint and continue unfinished work',
   examples: ['cloister checkpoints restore 4f2a'],
   arguments: idArgument,
-  options: { ...filterOptions, ...agentsOptions, ...eventsOption },
+  options: { ...filterOptions, ...agentsOptions, ...runOutputOptions },
   run: (given, context) =>
     continueFromCheckpoint({ ...given, verb: 'continues' }, context, async ({ checkpoints }, { ref, checkpoint }) => ({
       session: await checkpoints.restore(ref),
@@ -105,7 +106,7 @@ const branch = defineCommand({
     name: textOption('<name>', 'name of the new conversation'),
     to: textOption('<agent>', 'the agent that continues it: a name or a file'),
     ...agentsOptions,
-    ...eventsOption,
+    ...runOutputOptions,
   },
   run: (given, context) => {
     const { name } = given;
@@ -119,13 +120,12 @@ const branch = defineCommand({
   },
 });
 
-type CheckpointRequest = OutputFlags & {
+type CheckpointRequest = RunOutputFlags & {
   readonly id: string;
   readonly agent: string | null;
   readonly agents: readonly string[];
   readonly config: string | null;
   readonly workspace: string;
-  readonly jsonl: boolean;
   /** What the conversation does from the checkpoint on. */
   readonly verb: 'continues' | 'starts';
 };

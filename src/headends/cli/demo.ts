@@ -1,7 +1,7 @@
 // `demo`: runs the built-in example, and audits the run.
 import { defineCommand } from './shared/define-command.ts';
 import { followRun } from './shared/follow-run.ts';
-import { budgetOf, budgetOptions, defaultedArgument, eventsOption, workspaceOption } from './shared/options.ts';
+import { budgetOf, budgetOptions, defaultedArgument, runOutputOptions, workspaceOption } from './shared/options.ts';
 
 const agent = 'lead';
 const defaultQuestion = 'Should a small team keep its data in SQLite or in DuckDB?';
@@ -10,7 +10,7 @@ export default defineCommand({
   about: 'run the built-in research team offline, with a scripted model, and audit the run',
   examples: ['cloister demo', 'cloister demo "Which database?" --json'],
   arguments: { question: defaultedArgument('the question for the team', defaultQuestion) },
-  options: { ...workspaceOption, ...eventsOption, ...budgetOptions },
+  options: { ...workspaceOption, ...runOutputOptions, ...budgetOptions },
   run: (given, context) =>
     followRun(
       {

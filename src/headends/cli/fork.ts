@@ -9,7 +9,7 @@ import { UsageError } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
 import { openForRun, openToRead, resolveCell, resolveSummary } from './shared/find-and-open.ts';
 import { listOperations, operationRef } from './shared/operations.ts';
-import { agentsOptions, eventsOption, runArgument, textOption, workspaceOption } from './shared/options.ts';
+import { agentsOptions, runOutputOptions, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import { excerpt } from './shared/sanitize-text.ts';
 
 const grants = { goal: true, result: true, note: true, history: true, share: true } satisfies Record<GrantName, true>;
@@ -46,7 +46,7 @@ export default defineCommand({
     goal: textOption('<text>', 'new goal; only if --at is the start of a cell'),
     ...agentsOptions,
     ...workspaceOption,
-    ...eventsOption,
+    ...runOutputOptions,
   },
   run: async (given, context) => {
     const { runtime } = context;

@@ -7,7 +7,7 @@ import { followRun } from './shared/follow-run.ts';
 import { dateTime } from './shared/format.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
 import { findNamedRun, openForRun, openToRead } from './shared/find-and-open.ts';
-import { agentsOptions, eventsOption, flagOption, runArgument, workspaceOption } from './shared/options.ts';
+import { agentsOptions, runOutputOptions, flagOption, runArgument, workspaceOption } from './shared/options.ts';
 
 export default defineCommand({
   about: 'continue an interrupted run',
@@ -17,7 +17,7 @@ export default defineCommand({
     takeOver: flagOption('take the run over from a dead process on another machine'),
     ...agentsOptions,
     ...workspaceOption,
-    ...eventsOption,
+    ...runOutputOptions,
   },
   run: async (given, context) => {
     const { runtime } = context;

@@ -16,7 +16,7 @@ import {
   budgetOf,
   budgetOptions,
   conversationOption,
-  eventsOption,
+  runOutputOptions,
   isPath,
   listOption,
   optionalArgument,
@@ -44,7 +44,7 @@ export default defineCommand({
     context: listOption('<file>', 'file with extra context for the agent; repeatable'),
     ...agentsOptions,
     ...workspaceOption,
-    ...eventsOption,
+    ...runOutputOptions,
     ...budgetOptions,
   },
   ownHelp: {

@@ -15,7 +15,7 @@ import {
   agentsOptions,
   budgetOf,
   budgetOptions,
-  eventsOption,
+  runOutputOptions,
   flagOption,
   optionalArgument,
   positiveInteger,
@@ -55,7 +55,7 @@ export default defineCommand({
     parallel: valueOption('<n>', 'maximum tasks in parallel', positiveInteger),
     ...agentsOptions,
     ...workspaceOption,
-    ...eventsOption,
+    ...runOutputOptions,
     ...budgetOptions,
   },
   run: async (given, context) => {

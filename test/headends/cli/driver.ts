@@ -142,8 +142,14 @@ const fakeSession = (
     for (const [no, event] of all.entries()) {
       if (no === behaviour.holdAfter) await Promise.race([cancelled.promise, behaviour.released ?? cancelled.promise]);
       if (stopped) break;
+      const of = { run, cell: event.cell, agent: event.agent };
+      if (event.type === 'session-end' && event.cell === leadId) {
+        yield { ...of, type: 'text-reset' };
+        yield { ...of, type: 'text-delta', text: given.answer };
+      }
       yield event;
-      yield { run, cell: event.cell, agent: event.agent, type: 'text-delta', text: given.answer };
+      // What the others write is not shown.
+      if (event.cell !== leadId) yield { ...of, type: 'text-delta', text: given.answer };
     }
     if (behaviour.outcomeRejects === undefined) ended.resolve(stopped ? { ...outcome, status: 'cancelled' } : outcome);
     else ended.reject(behaviour.outcomeRejects);

@@ -409,7 +409,10 @@ describe('on a terminal', () => {
     expect(await run.code).toBe(0);
     const after = emulate(run.screen(), 80);
     expect(after.cursorVisible).toBe(true);
-    expect(after.lines.filter((line) => /^✓ . Find facts/u.test(line))).toHaveLength(1);
+    // Once, with its id, below the summary.
+    expect(after.lines.filter((line) => /Find facts/u.test(line))).toEqual([
+      expect.stringMatching(/^✓ completed facts: Find facts/u),
+    ]);
     expect(after.lines).toContain('The whole answer.');
   });
 

@@ -1,20 +1,11 @@
-// The outcome of a run: the answer for people, everything for programs.
+// The outcome of a run for programs, and what people are told besides the answer.
 import type { Json, RunId } from '#base';
 import type { AgentMessage, Answer, Outcome, RunOutcome } from '#contracts';
 import type { CommandContext } from './define-command.ts';
+import { newTextRenderer } from './answer-view.ts';
 import { cliFailureJson } from './errors.ts';
+import { renderText } from './markdown.ts';
 import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
-
-export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { terminal, output }: CommandContext): void => {
-  if (terminal.stdout.isTTY === true) output.out.print('');
-  // If JSON was requested, print nothing but JSON: a program reads it.
-  if (outcome.data !== null) return output.out.print(jsonLines(outcome));
-  if (outcome.output !== '') output.out.print(sanitizeBlock(outcome.output).trimEnd());
-};
-
-/** On several lines, unless that would change the order of keys: JavaScript moves keys such as "2" and "10" to the front. */
-const jsonLines = ({ output, data }: Pick<Outcome, 'output' | 'data'>): string =>
-  JSON.stringify(data) === output ? JSON.stringify(data, null, 2) : output;
 
 export const cliOutcomeJson = ({ run, status, output, data, failure, spent, missing, spawned = [] }: RunOutcome) => ({
   run,
@@ -51,11 +42,15 @@ export const spawnedLines = ({ spawned = [] }: Pick<Outcome, 'spawned'>): readon
   );
 
 /** Marks what an agent says at another time than in reply to the newest message. */
-export const printMessage = ({ agent_id, unasked, text }: AgentMessage, context: CommandContext): void => {
-  const { terminal, output } = context;
-  if (terminal.stdout.isTTY === true) output.out.print('');
+export const printMessage = (
+  { agent_id, unasked, text }: AgentMessage,
+  { terminal, output: { out } }: CommandContext,
+  plain: boolean,
+): void => {
   const mark = `[${sanitizeLine(agent_id)}, ${unasked ? 'unasked' : 'to an earlier message'}]`;
-  output.out.print(`${mark} ${sanitizeBlock(text).trimEnd()}`.trimEnd());
+  const message = `${mark} ${sanitizeBlock(text).trimEnd()}`.trimEnd();
+  if (terminal.stdout.isTTY === true) out.print('', ...renderText(message, newTextRenderer(out, plain)));
+  else out.print(message);
 };
 
 /** The answer to one message of a session that continues, or what an agent says unasked. */

@@ -12,7 +12,9 @@ import type {
   TaskReport,
   TeamSession,
 } from '#contracts';
-import { cliOutcomeJson, missingAgentLines, printAnswer, spawnedLines } from './answer.ts';
+import { cliOutcomeJson, missingAgentLines, spawnedLines } from './answer.ts';
+import { openAnswerView } from './answer-view.ts';
+import type { AnswerView } from './answer-view.ts';
 import { auditLines } from './audit-lines.ts';
 import type { CommandContext } from './define-command.ts';
 import { cliFailureJson, errorLines, exitCode, exitOfOutcome } from './errors.ts';
@@ -61,8 +63,10 @@ export const followRun = async (options: FollowRunOptions, context: CommandConte
     return interrupts.seen ? exitCode.cancelled : exitCode.completed;
   }
   if (session.resident) void finishWhenAnswered(session, cloister);
-  const { outcome, isTeam } = await showLiveRun(session, cloister, options.request, context);
-  const code = await reportEnd({ ...options, cloister, outcome, isTeam: isTeam && options.isPlan !== true }, context);
+  const view = openAnswerView(options.request, context);
+  const { outcome, isTeam } = await showLiveRun(session, cloister, { ...options, view }, context);
+  const ended = { ...options, view, cloister, outcome, isTeam: isTeam && options.isPlan !== true };
+  const code = await reportEnd(ended, context);
   return interrupts.seen ? exitCode.cancelled : code;
 };
 
@@ -70,6 +74,7 @@ type EndedRun = FollowRunOptions & {
   readonly cloister: Cloister;
   readonly outcome: RunOutcome;
   readonly isTeam: boolean;
+  readonly view: AnswerView;
 };
 
 const reportEnd = async (ended: EndedRun, context: CommandContext): Promise<ExitCode> => {
@@ -78,7 +83,7 @@ const reportEnd = async (ended: EndedRun, context: CommandContext): Promise<Exit
   const also = ended.extraJson?.() ?? {};
   if (request.jsonl) output.jsonLine({ type: 'outcome', ...cliOutcomeJson(outcome), ...also });
   // Print the answer first, so that it is out whatever fails below.
-  else if (!request.json) (ended.showAnswer ?? showUsualAnswer(ended, context))(outcome);
+  else if (!request.json) (ended.showAnswer ?? showUsualAnswer(ended))(outcome);
   const { notices, failures } = (await ended.finish?.(outcome, cloister)) ?? { notices: [], failures: [] };
   output.err.print(...failures.map((line) => `error: ${sanitizeLine(sanitizeAll(line))}`));
   const all = { audit: null, wasFinished: failures.length === 0 };
@@ -114,9 +119,9 @@ const exitOf = (
 
 /** The data of a team's answer are its tasks, which are printed separately. */
 const showUsualAnswer =
-  ({ isTeam }: EndedRun, context: CommandContext) =>
+  ({ isTeam, view }: EndedRun) =>
   (outcome: RunOutcome): void =>
-    printAnswer(isTeam ? { output: outcome.output, data: null } : outcome, context);
+    view.print(isTeam ? { output: outcome.output, data: null } : outcome);
 
 type EndReport = {
   readonly report: RunReport;
@@ -149,12 +154,14 @@ export const stoppingNotice = 'stopping… (Ctrl-C again to stop immediately)';
 const showLiveRun = async (
   session: RunSession,
   cloister: Cloister,
-  request: RunOutputFlags,
+  { request, view, showAnswer }: FollowRunOptions & { readonly view: AnswerView },
   context: CommandContext,
 ): Promise<{ readonly outcome: RunOutcome; readonly isTeam: boolean }> => {
   const { interrupts, output, system } = context;
   const tasks = hasQueue(session) ? () => session.queue.tasks() : undefined;
-  const progress = openProgress(progressMode(request, context), context, { tasks });
+  // A command that prints the answer in its own way streams nothing.
+  const answer = showAnswer === undefined && !request.jsonl ? view : null;
+  const progress = openProgress(progressMode(request, context), context, { tasks, answer: answer?.text ?? null });
   const restored = interrupts.onLeave(() => progress.close());
   const stopListening = system.onStrayError((error) =>
     progress.notice(sanitizeLine(cloister.redact(describeStrayError(error)))),
@@ -169,6 +176,7 @@ const showLiveRun = async (
   const showEvents = async (): Promise<void> => {
     for await (const event of session) {
       isTeam ||= isOfTeam(event, cloister);
+      answer?.note(event);
       progress.note(event);
       if (request.jsonl) output.jsonLine(event);
     }
@@ -176,6 +184,8 @@ const showLiveRun = async (
   try {
     // Await both: an outcome that rejects must be noticed even if the events never end.
     const [outcome] = await Promise.all([session.outcome, showEvents()]);
+    // The summary says the same.
+    progress.erase();
     return { outcome, isTeam };
   } finally {
     stopListening();

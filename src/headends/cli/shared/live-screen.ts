@@ -2,7 +2,8 @@
 //
 //   screen-cursor-below. Between draws the cursor is at the start of the line below the drawing.
 //   screen-drawing-fits. A drawing never has more lines than the screen, so moving up reaches its first line.
-//   screen-closed-whole. After `close` the cursor is visible, and the last drawing stays in full.
+//   screen-closed-whole. After `close` the cursor is visible, and the last drawing stays in full; after `erase` nothing of it
+//       stays.
 import { stripVTControlCharacters } from 'node:util';
 import type { CliStream, CliSystem } from './cli-world.ts';
 import { columnsOf } from './output.ts';
@@ -12,6 +13,8 @@ type LiveScreen = {
   /** Lets `print` write whole lines above the drawing. */
   printAbove(print: () => void): void;
   close(): void;
+  /** Closes it, and leaves nothing of the drawing. */
+  erase(): void;
 };
 
 /** Lines of at most `columns` columns, and at most `linesMax` of them. */
@@ -29,6 +32,8 @@ export const openLiveScreen = (
   stream: CliStream,
   { timer }: Pick<CliSystem, 'timer'>,
   drawing: Drawing,
+  /** Prints what belongs above the drawing; null if there is nothing. */
+  takeAbove: () => (() => void) | null = () => null,
 ): LiveScreen => {
   let drawn: readonly string[] = [];
   let drawnColumns = columnsOf(stream);
@@ -42,34 +47,46 @@ export const openLiveScreen = (
       return;
     const up = columns >= drawnColumns ? drawn.length : linesWrapped(drawn, columns + 1);
     stream.write(
-      `${up > 0 ? `\u001B[${up}A` : ''}\r${lines.map((line) => `${line}${control.eraseToLineEnd}\n`).join('')}${control.eraseBelow}`,
+      `\r${up > 0 ? `\u001B[${up}A` : control.eraseToLineEnd}${lines.map((line) => `${line}${control.eraseToLineEnd}\n`).join('')}${control.eraseBelow}`,
     );
     drawn = lines;
     drawnColumns = columns;
   };
-  const tick = (): void => {
+  const erase = (): void => {
+    const up = linesWrapped(drawn, columnsOf(stream) + 1);
+    stream.write(`\r${up > 0 ? `\u001B[${up}A` : ''}${control.eraseBelow}`);
+    drawn = [];
+  };
+  const printAbove = (print: () => void): void => {
+    erase();
+    print();
     draw(linesMaxOf(stream));
+  };
+  const tick = (): void => {
+    const print = takeAbove();
+    if (print === null) draw(linesMaxOf(stream));
+    else printAbove(print);
     stopTimer = timer(redrawMs, tick);
+  };
+  const close = (last: () => void): void => {
+    if (closed) return;
+    closed = true;
+    stopTimer?.();
+    const print = takeAbove();
+    if (print !== null) printAbove(print);
+    last();
+    stream.write(control.showCursor);
   };
 
   stream.write(control.hideCursor);
   tick();
   return {
     printAbove: (print) => {
-      if (closed) return print();
-      const up = linesWrapped(drawn, columnsOf(stream) + 1);
-      stream.write(`${up > 0 ? `\u001B[${up}A` : ''}\r${control.eraseBelow}`);
-      drawn = [];
-      print();
-      draw(linesMaxOf(stream));
+      if (closed) print();
+      else printAbove(print);
     },
-    close: () => {
-      if (closed) return;
-      closed = true;
-      stopTimer?.();
-      draw(Number.POSITIVE_INFINITY);
-      stream.write(control.showCursor);
-    },
+    close: () => close(() => draw(Number.POSITIVE_INFINITY)),
+    erase: () => close(erase),
   };
 };
 

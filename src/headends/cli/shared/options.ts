@@ -73,9 +73,19 @@ export const agentsOptions = {
   ...configOption,
 };
 
+/** For commands that print answers. */
+export const answerOptions = {
+  plain: flagOption('on a terminal: print the answer as it was written, without rendering its Markdown'),
+  stream: {
+    ...flagOption('in a pipe: print the answer as it is written, with what is said before it'),
+    conflicts: ['json', 'jsonl'],
+  },
+};
+
 /** For commands that show a run live. */
-export const eventsOption = {
+export const runOutputOptions = {
   jsonl: { ...flagOption('print one JSON event per line, the outcome last'), conflicts: ['json'] },
+  ...answerOptions,
 };
 
 export const budgetOptions = {

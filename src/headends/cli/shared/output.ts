@@ -3,7 +3,17 @@ import { styleText } from 'node:util';
 import type { CliStream, CliTerminal } from './cli-world.ts';
 import { safeJson } from './sanitize-text.ts';
 
-export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'inverse';
+export type Style =
+  | 'bold'
+  | 'dim'
+  | 'italic'
+  | 'underline'
+  | 'strikethrough'
+  | 'red'
+  | 'green'
+  | 'yellow'
+  | 'cyan'
+  | 'inverse';
 export type Paint = (style: Style, text: string) => string;
 
 /** Prints to one of the two streams. Foreign text must be sanitized first (`sanitize-text.ts`). */
@@ -12,6 +22,8 @@ export type Printer = {
   /** Columns that can be used without wrapping. */
   readonly columns: number;
   print(...lines: readonly string[]): void;
+  /** Without a line break. */
+  write(text: string): void;
 };
 
 /** What lines are fitted to. */
@@ -33,15 +45,21 @@ export type Output = {
 export const openOutput = (terminal: CliTerminal): Output => {
   let muted = false;
   let given = false;
-  const printer = (stream: CliStream): Printer => ({
-    paint: paintOn(terminal.colour && stream.isTTY === true),
-    get columns() {
-      return columnsOf(stream);
-    },
-    print: (...lines) => {
-      if (!muted && lines.length > 0) stream.write(`${lines.join('\n')}\n`);
-    },
-  });
+  const printer = (stream: CliStream): Printer => {
+    const write = (text: string): void => {
+      if (!muted) stream.write(text);
+    };
+    return {
+      paint: paintOn(terminal.colour && stream.isTTY === true),
+      get columns() {
+        return columnsOf(stream);
+      },
+      write,
+      print: (...lines) => {
+        if (lines.length > 0) write(`${lines.join('\n')}\n`);
+      },
+    };
+  };
   const out = printer(terminal.stdout);
   const json = (value: unknown): boolean => {
     if (given) return false;

@@ -2,13 +2,13 @@
 import type { RunEvent, Task } from '#contracts';
 import { activityText, newRunProgress, applyEvent } from './run-progress.ts';
 import type { RunProgress, CellProgress } from './run-progress.ts';
+import type { AnswerFlags, AnswerView } from './answer-view.ts';
 import type { CommandContext, OutputFlags } from './define-command.ts';
 import { eventLine } from './event-line.ts';
 import { formatDuration, money, plural, compactNumber } from './format.ts';
 import { graphScreen } from './task-lines.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
-import type { Printer } from './output.ts';
 import { sanitizeAll, truncateColumns } from './sanitize-text.ts';
 import { cellsInTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
@@ -20,14 +20,19 @@ export type Progress = {
   /** Lets `print` write whole lines, without disturbing what is drawn. */
   printAbove(print: () => void): void;
   close(): void;
+  /** Closes it, and leaves nothing of what is drawn. */
+  erase(): void;
 };
 
 type ProgressMode = 'tree' | 'lines' | 'verbose' | 'none';
 
-export type RunOutputFlags = OutputFlags & { readonly jsonl: boolean };
+export type RunOutputFlags = OutputFlags & AnswerFlags & { readonly jsonl: boolean };
 
 /** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
-export const progressMode = ({ json, jsonl, verbose }: RunOutputFlags, { terminal }: ProgressWorld): ProgressMode => {
+export const progressMode = (
+  { json, jsonl, verbose }: OutputFlags & { readonly jsonl: boolean },
+  { terminal }: ProgressWorld,
+): ProgressMode => {
   if (verbose) return 'verbose';
   if (json || jsonl) return 'none';
   return terminal.stdout.isTTY === true && terminal.stderr.isTTY === true ? 'tree' : 'lines';
@@ -39,6 +44,8 @@ type RunSnapshot = {
   readonly runProgress?: RunProgress;
   /** The tasks of a team in their current state. */
   readonly tasks?: (() => Iterable<Task>) | undefined;
+  /** The answer on a terminal, as far as it is written. */
+  readonly answer?: AnswerView['text'];
 };
 
 /** Where and when progress is drawn. */
@@ -47,40 +54,87 @@ type ProgressWorld = Pick<CommandContext, 'output' | 'terminal' | 'system'>;
 export const openProgress = (
   mode: ProgressMode,
   world: ProgressWorld,
-  { runProgress = newRunProgress(), tasks }: RunSnapshot = {},
+  { runProgress = newRunProgress(), tasks, answer = null }: RunSnapshot = {},
 ): Progress => {
   const { err } = world.output;
   switch (mode) {
     case 'tree':
-      return openTree(world, { runProgress, tasks });
+      return openTree(world, { runProgress, tasks, answer });
     case 'lines':
     case 'verbose':
-      return openLines(err, mode === 'verbose', runProgress);
+      return openLines(world, { verbose: mode === 'verbose', runProgress, answer });
     case 'none':
-      return { note: () => {}, notice: (words) => err.print(words), printAbove, close: () => {} };
+      return { ...nothingDrawn, note: () => {}, notice: (words) => err.print(words) };
   }
 };
 
-/** Nothing is drawn. */
-const printAbove = (print: () => void): void => print();
-
-const openLines = (err: Printer, verbose: boolean, runProgress: RunProgress): Progress => ({
-  note: (event) => {
-    if (!('id' in event)) return;
-    const sanitized = sanitizeAll(event);
-    applyEvent(runProgress, sanitized);
-    const line = eventLine(sanitized, runProgress, verbose);
-    if (line !== null) err.print(line);
-  },
-  notice: (words) => err.print(words),
-  printAbove,
+const nothingDrawn: Pick<Progress, 'printAbove' | 'close' | 'erase'> = {
+  printAbove: (print) => print(),
   close: () => {},
-});
+  erase: () => {},
+};
+
+type LinesOptions = {
+  readonly verbose: boolean;
+  readonly runProgress: RunProgress;
+  readonly answer: AnswerView['text'];
+};
+
+/** On a terminal, lines are printed above the end of the answer, which is still being written. */
+const openLines = (world: ProgressWorld, { verbose, runProgress, answer }: LinesOptions): Progress => {
+  const { err } = world.output;
+  const screen = answer === null ? nothingDrawn : openAnswerScreen(world, answer, () => []);
+  return {
+    ...screen,
+    note: (event) => {
+      if (!('id' in event)) return;
+      const sanitized = sanitizeAll(event);
+      applyEvent(runProgress, sanitized);
+      const line = eventLine(sanitized, runProgress, verbose);
+      if (line !== null) screen.printAbove(() => err.print(line));
+    },
+    notice: (words) => screen.printAbove(() => err.print(words)),
+  };
+};
+
+/** Draws the unfinished end of the answer, and `below` under it. Whatever of the answer is final is printed above. */
+const openAnswerScreen = (
+  { terminal: { stdout, stderr }, output: { out }, system }: ProgressWorld,
+  answer: AnswerView['text'],
+  below: Drawing,
+): Pick<Progress, 'printAbove' | 'close' | 'erase'> => {
+  const takeAbove = (): (() => void) | null => {
+    const lines = answer?.takeLines() ?? [];
+    return lines.length === 0 ? null : () => out.print(...lines);
+  };
+  const drawing: Drawing = ({ columns, linesMax }) => {
+    const text = answer?.preview() ?? [];
+    if (text.length === 0) return below({ columns, linesMax });
+    const under = below({ columns, linesMax: Math.max(3, Math.floor(linesMax / 2)) });
+    const rows = Math.max(1, linesMax - under.length - 1);
+    return [...(rows === Infinity ? text : text.slice(-rows)), ...(under.length === 0 ? [] : ['', ...under])].slice(
+      linesMax === Infinity ? 0 : -linesMax,
+    );
+  };
+  const screen = openLiveScreen(stderr.isTTY === true ? stderr : stdout, system, drawing, takeAbove);
+  return {
+    ...screen,
+    printAbove: (print) =>
+      screen.printAbove(() => {
+        takeAbove()?.();
+        print();
+      }),
+  };
+};
 
 const openTree = (
-  { output: { err }, terminal, system }: ProgressWorld,
-  { runProgress, tasks }: RunSnapshot & { readonly runProgress: RunProgress },
+  world: ProgressWorld,
+  { runProgress, tasks, answer = null }: RunSnapshot & { readonly runProgress: RunProgress },
 ): Progress => {
+  const {
+    output: { err },
+    system,
+  } = world;
   let notice = '';
   const drawing: Drawing = ({ columns, linesMax }) => {
     const footer = notice === '' ? [] : [err.paint('yellow', truncateColumns(notice, columns))];
@@ -101,16 +155,17 @@ const openTree = (
       ...footer,
     ];
   };
-  const screen = openLiveScreen(terminal.stderr, system, drawing);
+  const screen = openAnswerScreen(world, answer, drawing);
   return {
+    ...screen,
     note: (event) => {
       if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
     },
     notice: (words) => {
       notice = words;
+      // At once: the run may end before the next drawing.
+      screen.printAbove(() => {});
     },
-    printAbove: (print) => screen.printAbove(print),
-    close: () => screen.close(),
   };
 };
 
@@ -134,7 +189,8 @@ const elapsedMs = ({ startedAt, downMs, endedAt }: CellProgress, now: number): n
   return Math.max(0, Math.floor((now - startedAt - downMs) / 100) * 100);
 };
 
-const describeTotal = (runProgress: RunProgress, now: number): string => {
+/** The totals of a run so far, on one line. */
+export const describeTotal = (runProgress: RunProgress, now: number): string => {
   const cells = [...runProgress.cells.values()];
   const sum = (of: (view: CellProgress) => number): number => cells.reduce((total, view) => total + of(view), 0);
   const usd = cells.some((view) => view.usd === null) ? null : sum((view) => view.usd ?? 0);

@@ -1,0 +1,185 @@
+// Shows on a terminal what the root of a run writes, while it writes it.
+//
+//   answer-shown-once. Whatever was streamed, the answer is shown whole, once and last.
+//   answer-others-marked. Text that is not the answer is followed by a mark that says what became of it.
+import type { CellId } from '#base';
+import type { RunEvent } from '#contracts';
+import { renderText } from './markdown.ts';
+import type { LineRenderer } from './markdown.ts';
+import type { Paint } from './output.ts';
+import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
+
+type AnswerTextOptions = { readonly paint: Paint; readonly newRenderer: () => LineRenderer };
+
+/** An unfinished line that is longer is printed as far as it goes: it is laid out again for each drawing. */
+const unfinishedMax = 16_384;
+
+/** It may be JSON, which is printed when it is complete. */
+const mayBeJson = /^\s*(?:\{|\[\s*["{[\d\-tfn\]])/u;
+
+export class AnswerText {
+  readonly #options: AnswerTextOptions;
+  #renderer: LineRenderer;
+  #root: CellId | null = null;
+  /** What the current attempt wrote so far, and its last, unfinished line. */
+  #text = '';
+  #line = '';
+  /** Lines to print, and whether the current attempt has any on the screen. */
+  #lines: string[] = [];
+  #isOpen = false;
+  /** Empty lines, which are printed if something follows them. */
+  #blanks = 0;
+  /** How many calls the attempt ended with; null while it writes. */
+  #calls: number | null = null;
+  /** Pieces are missing, so nothing more of the attempt is shown. */
+  #isLost = false;
+  /** Pieces at its beginning may be missing. */
+  #hasGap = false;
+
+  constructor(options: AnswerTextOptions) {
+    this.#options = options;
+    this.#renderer = options.newRenderer();
+  }
+
+  note(event: RunEvent): void {
+    if (event.type === 'session-start' && event.parent === null) this.#root = event.cell;
+    // A reader that has just come has often missed nothing but the beginning of the attempt itself.
+    if (event.type === 'text-lag' && this.#text === '') this.#hasGap = true;
+    else if (event.type === 'text-lag') this.skip();
+    if (event.cell !== this.#root) return;
+    switch (event.type) {
+      case 'text-delta':
+        if (!this.#isLost) this.#add(event.text);
+        break;
+      case 'text-reset':
+        this.#takeBack();
+        this.#isLost = false;
+        break;
+      case 'model-start':
+        this.#takeBack();
+        this.#hasGap = false;
+        break;
+      case 'model-end':
+        this.#calls = event.ok ? event.calls : 0;
+        break;
+      case 'tool-start':
+      case 'child-start':
+        if (this.#calls !== null && this.#calls > 0)
+          this.#close(`said before calling ${namedCalls(event.tool, this.#calls)}`);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Ignores text until a new attempt begins. */
+  skip(): void {
+    this.#isLost = true;
+  }
+
+  /** The lines that are final since the last time. */
+  takeLines(): readonly string[] {
+    const lines = this.#lines;
+    this.#lines = [];
+    return lines;
+  }
+
+  /** The end of what was written, which may still change. */
+  preview(): readonly string[] {
+    if (this.#text === '' || this.#isHeldBack()) return [];
+    const lines = this.#renderer.preview(sanitizeBlock(this.#line).trimEnd());
+    return lines.length === 0 ? [] : [...Array<string>(this.#blanks).fill(''), ...lines];
+  }
+
+  /** The lines that are still to be printed when this is the answer; all of them, if nothing of it was shown. */
+  finish(answer: string): readonly string[] {
+    const [shown, whole] = [this.#text, answer.trimStart()];
+    const isShown = shown.trim() !== '' && !this.#isHeldBack();
+    if (isShown && whole.startsWith(shown)) {
+      this.#add(whole.slice(shown.length));
+      this.#endText();
+    } else if (isShown && whole.trimEnd() === shown.trimEnd()) this.#endText();
+    else {
+      const isNew = this.#hasGap ? 'some of it is missing here; the whole answer follows' : 'not part of the answer';
+      this.#close(whole === '' ? 'not finished' : isNew);
+      const text = sanitizeBlock(whole).trimEnd();
+      if (text !== '') this.#push(renderText(text, this.#options.newRenderer()));
+    }
+    this.#startAttempt();
+    [this.#blanks, this.#isLost] = [0, false];
+    return this.takeLines();
+  }
+
+  #add(piece: string): void {
+    // White space before the text is not shown.
+    const text = this.#text === '' ? piece.trimStart() : piece;
+    this.#text += text;
+    this.#line += text;
+    if (this.#isHeldBack()) return;
+    const end = this.#line.lastIndexOf('\n');
+    if (end !== -1) {
+      this.#print(this.#line.slice(0, end));
+      this.#line = this.#line.slice(end + 1);
+    }
+    const space = this.#line.length > unfinishedMax ? this.#line.lastIndexOf(' ') : -1;
+    if (space > 0) {
+      this.#print(this.#line.slice(0, space));
+      this.#line = this.#line.slice(space + 1);
+    }
+  }
+
+  #isHeldBack(): boolean {
+    return !this.#isOpen && mayBeJson.test(this.#text.slice(0, 200));
+  }
+
+  #print(text: string): void {
+    for (const line of sanitizeBlock(text).split('\n')) this.#push(this.#renderer.add(line.trimEnd()));
+    this.#isOpen = true;
+  }
+
+  #push(lines: readonly string[]): void {
+    for (const line of lines) {
+      if (line === '') this.#blanks++;
+      else {
+        this.#lines.push(...Array<string>(this.#blanks).fill(''), line);
+        this.#blanks = 0;
+      }
+    }
+  }
+
+  #endText(): void {
+    if (this.#line.trim() !== '' && !this.#isHeldBack()) this.#print(this.#line);
+    this.#line = '';
+    this.#push(this.#renderer.end());
+  }
+
+  /** The attempt failed, or its text was refused. */
+  #takeBack(): void {
+    if (this.#calls !== null && this.#calls > 0) this.#close('said before calling tools');
+    else this.#close('taken back: the model was asked again');
+    this.#startAttempt();
+  }
+
+  #close(why: string): void {
+    if (this.#text.trim() !== '' && !this.#isHeldBack()) {
+      this.#endText();
+      const { paint, newRenderer } = this.#options;
+      this.#lines.push(
+        ...newRenderer()
+          .add(`(${why})`)
+          .map((line) => paint('dim', line)),
+      );
+      // Between the mark and whatever comes next.
+      this.#blanks = 1;
+    }
+    this.#startAttempt();
+  }
+
+  #startAttempt(): void {
+    this.#renderer = this.#options.newRenderer();
+    [this.#text, this.#line, this.#isOpen, this.#calls] = ['', '', false, null];
+  }
+}
+
+const namedCalls = (first: string, calls: number): string =>
+  `${sanitizeLine(first)}${calls === 1 ? '' : ` and ${calls - 1} more`}`;

@@ -1,0 +1,99 @@
+// How the answer of a run reaches stdout: streamed and rendered on a terminal; in a pipe at the end, or with --stream as it comes.
+import { StreamedText } from '#base';
+import type { CellId } from '#base';
+import type { Outcome, RunEvent } from '#contracts';
+import { AnswerText } from './answer-text.ts';
+import type { CommandContext, OutputFlags } from './define-command.ts';
+import { markdownRenderer, plainRenderer } from './markdown.ts';
+import type { LineRenderer } from './markdown.ts';
+import type { Printer } from './output.ts';
+import { sanitizeBlock } from './sanitize-text.ts';
+
+/** How the answer is printed. */
+export type AnswerFlags = { readonly plain: boolean; readonly stream: boolean };
+
+type AnswerOutcome = Pick<Outcome, 'output' | 'data'>;
+
+export type AnswerView = {
+  note(event: RunEvent): void;
+  /** Ignores text until a new attempt begins. */
+  skip(): void;
+  /** Prints the answer, or what is missing of it. */
+  print(outcome: AnswerOutcome): void;
+  /** On a terminal: what was streamed and not printed yet. */
+  readonly text: Pick<AnswerText, 'takeLines' | 'preview'> | null;
+};
+
+export const openAnswerView = (
+  { json, plain, stream }: OutputFlags & AnswerFlags,
+  { terminal, output: { out } }: Pick<CommandContext, 'terminal' | 'output'>,
+): AnswerView => {
+  if (terminal.stdout.isTTY === true && !json) return terminalView(out, plain);
+  return stream && !json ? pipedView(out) : finalView(out);
+};
+
+/** Renders text for this printer. */
+export const newTextRenderer = (printer: Printer, plain: boolean): LineRenderer =>
+  plain ? plainRenderer(printer) : markdownRenderer(printer);
+
+const terminalView = (out: Printer, plain: boolean): AnswerView => {
+  const text = new AnswerText({ paint: out.paint, newRenderer: () => newTextRenderer(out, plain) });
+  return {
+    text,
+    note: (event) => text.note(event),
+    skip: () => text.skip(),
+    print: (outcome) =>
+      out.print(...(outcome.data === null ? text.finish(outcome.output) : [...text.finish(''), jsonLines(outcome)])),
+  };
+};
+
+const finalView = (out: Printer): AnswerView => ({
+  text: null,
+  note: () => {},
+  skip: () => {},
+  print: (outcome) => {
+    // If JSON was requested, print nothing but JSON: a program reads it.
+    if (outcome.data !== null) out.print(jsonLines(outcome));
+    else if (outcome.output !== '') out.print(sanitizeBlock(outcome.output).trimEnd());
+  },
+});
+
+/** An unfinished control sequence is held back until it can be recognised, and white space until something follows it. */
+const heldBack = new RegExp(String.raw`(?:[${'\u001B\u009B'}][^\n]{0,200}|[\uD800-\uDBFF]|\s+)$`, 'u');
+
+const pipedView = (out: Printer): AnswerView => {
+  let streamed = new StreamedText();
+  let [held, hasWritten] = ['', false];
+  let root: CellId | null = null;
+  const write = (piece: string): void => {
+    const all = held + piece;
+    const end = all.search(heldBack);
+    held = end === -1 ? '' : all.slice(end);
+    const ready = sanitizeBlock(end === -1 ? all : all.slice(0, end));
+    if (ready === '') return;
+    out.write(ready);
+    hasWritten = true;
+  };
+  return {
+    text: null,
+    note: (event) => {
+      if (event.type === 'session-start' && event.parent === null) root = event.cell;
+      if (event.type === 'text-lag') streamed.markLost();
+      else if (event.cell !== root) return;
+      else if (event.type === 'text-delta') write(streamed.add(event.text));
+      else if (event.type === 'text-reset') streamed.next();
+    },
+    skip: () => streamed.markLost(),
+    print: ({ output }) => {
+      write(streamed.finish(output));
+      const rest = sanitizeBlock(held).trimEnd();
+      if (rest !== '' || hasWritten) out.write(`${rest}\n`);
+      streamed = new StreamedText();
+      [held, hasWritten] = ['', false];
+    },
+  };
+};
+
+/** On several lines, unless that would change the order of keys: JavaScript moves keys such as "2" and "10" to the front. */
+const jsonLines = ({ output, data }: AnswerOutcome): string =>
+  JSON.stringify(data) === output ? JSON.stringify(data, null, 2) : output;
