@@ -1,4 +1,4 @@
-import { CloisterError, readLibrarySchema } from '#base';
+import { CloisterError, isObject, readLibrarySchema } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, RunOptions, Schema } from '#contracts';
 import { addRequestTools, startableAgents, withOutputFormat } from '#core/orchestration';
@@ -68,7 +68,9 @@ export const withRequestedFormat = (
 const readSchema = (schema: Schema): JsonObject => {
   const read = readLibrarySchema(schema);
   if (typeof read === 'string') throw new CloisterError('options_invalid', `schema: expected ${read}.`);
-  return read === null ? (schema as JsonObject) : read.json;
+  if (read !== null) return read.json;
+  if (isObject(schema)) return schema as JsonObject;
+  throw new CloisterError('options_invalid', `schema: expected a JSON Schema, as an object; got ${String(schema)}.`);
 };
 
 /** Throws `options_invalid` for tools that cannot be used, or whose names the agent already uses. */

@@ -195,6 +195,8 @@ export type Warning = {
     | 'secret-weak'
     | 'model-passed-over'
     | 'model-unknown'
+    /** A value in `.ai-agent.env` with quotes that are taken as part of it. */
+    | 'env-quotes'
     /** Patterns of a tool's schema that only the tool checks. */
     | 'pattern-unchecked'
     /** No request, or no thinking of the level that is set, fits into a budget. */

@@ -7,7 +7,7 @@ import type { Skill, SkillDigest } from './skill.ts';
 import type { TeamRules } from './team.ts';
 import type { Model } from './model.ts';
 import type { InputOf, Schema } from './schema.ts';
-import type { BuiltinTool, CallableTool, NamedSource, ToolItem, ToolSchema } from './tool.ts';
+import type { AiTools, BuiltinTool, CallableTool, NamedSource, ToolItem, ToolSchema } from './tool.ts';
 
 /**
  * Fixed caps on a session. Exceeding `mailTimeout` or a snake_case limit ends the session with `limit`; child cells have defaults
@@ -35,6 +35,25 @@ export type Limits = {
   readonly answersPerMinute?: number;
 };
 
+/** Limits as code may write them: `max_steps` or `maxSteps`, times in milliseconds or as text such as `30s`. */
+export type LimitOptions = {
+  readonly [K in Exclude<keyof Limits, 'parallelToolCalls'> as K | CamelCase<K> | SnakeCase<K>]?: number | Duration;
+} & { readonly [K in 'parallelToolCalls' | 'parallel_tool_calls']?: number | boolean } & {
+  readonly [K in 'maxTurns' | 'max_turns' | 'toolResponseMaxBytes' | 'tool_response_max_bytes']?: number;
+};
+
+/** A time such as `500ms`, `30s`, `5m` or `2h`. */
+export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}`;
+
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+type SnakeCase<Name extends string> = Name extends `${infer Letter}${infer Rest}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${SnakeCase<Rest>}`
+  : Name;
+
+type OneOrMore<T> = T | readonly T[];
+
 export type ModelSettings = {
   readonly temperature?: number;
   readonly topP?: number;
@@ -46,7 +65,7 @@ export type InputFormat = { readonly format: 'text' | 'json'; readonly schema?: 
 export type OutputFormat = { readonly format: 'text' | 'markdown' | 'json'; readonly schema?: JsonObject };
 
 /** The options of `defineAgent`. The schemas give the types of its input and of `outcome.data`. */
-export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema> = {
+export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema> = AnyFormats<In, Out> & {
   readonly name: string;
   readonly description: string;
   /** Example input, for people. */
@@ -65,9 +84,6 @@ export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema
   readonly gather?: { readonly timeoutMs: number };
   /** Name of the agent as a tool, for MCP clients, events and reports. Models see `_` in place of dots. Default: the agent's name. */
   readonly toolName?: string;
-  /** With `json`, callers send an object that matches the schema instead of text. */
-  readonly input?: Pick<InputFormat, 'format'> & { readonly schema?: In };
-  readonly output?: Pick<OutputFormat, 'format'> & { readonly schema?: Out };
   /** Hint to the model: how many agents to call in parallel. */
   readonly agentsAtOnce?: number;
   /** Prompt caching, for providers that make it optional. */
@@ -89,6 +105,42 @@ export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema
   readonly topics?: readonly string[] | { readonly hear?: readonly string[]; readonly say?: readonly string[] };
   /** Model that summarises old turns when the context fills up. Default: code shortens each to one line. */
   readonly compaction?: LanguageModelV4 | Model | string;
+};
+
+type AnyFormats<In extends Schema = Schema, Out extends Schema = Schema> = {
+  /** With `json`, callers send an object that matches the schema instead of text. */
+  readonly input?: Pick<InputFormat, 'format'> & { readonly schema?: In };
+  readonly output?: Pick<OutputFormat, 'format'> & { readonly schema?: Out };
+};
+
+/** The options of `defineAgent` with the short forms of agent files. */
+export type AgentShortForms<In extends Schema = Schema, Out extends Schema = Schema> = LimitOptions &
+  ModelSettings &
+  Omit<AgentOptions, keyof ShortForms | keyof AnyFormats> &
+  ShortForms &
+  AnyFormats<In, Out>;
+
+type ShortForms = {
+  readonly models?: OneOrMore<LanguageModelV4 | Model | string>;
+  readonly tools?: readonly ToolItem[] | Exclude<ToolItem, AiTools> | null;
+  readonly skills?: OneOrMore<Skill> | null;
+  readonly agents?: OneOrMore<Agent> | null;
+  /** The timeout of the slowest one. */
+  readonly gather?: number | Duration | { readonly timeoutMs: number } | { readonly timeout: number | Duration };
+  readonly limits?: LimitOptions;
+  readonly grants?: OneOrMore<GrantName>;
+  readonly share?: OneOrMore<ShareName>;
+  /** Agents, names of its sub-agents, or `self`. */
+  readonly spawns?: OneOrMore<Agent | string> | SpawnShortForms;
+  readonly messages?: OneOrMore<string>;
+  readonly topics?: OneOrMore<string> | { readonly hear?: readonly string[]; readonly say?: readonly string[] };
+};
+
+type SpawnShortForms = Omit<SpawnOptions, 'agents'> & {
+  readonly agents?: OneOrMore<Agent | string>;
+  readonly grace?: number | Duration;
+  readonly wait?: number | Duration;
+  readonly on_end?: 'wait' | 'stop';
 };
 
 /** Numbers cannot exceed the operator's limits; defaults: 10 live children, 5 spawns per minute, 3 levels. */

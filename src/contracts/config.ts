@@ -59,6 +59,8 @@ export type ServerConfig = ServerCommon &
 
 /** One `.ai-agent.json` with its `.ai-agent.env`, or only the process environment. */
 export type ConfigLayer = {
+  /** What is probably not meant as it is written. */
+  readonly warnings?: readonly string[];
   /** For messages: the path of the file, `the shell`, or `built in`. */
   readonly source: string;
   /** Relative paths are resolved against this folder. */

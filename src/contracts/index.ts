@@ -1,7 +1,6 @@
+export type { AgentData, AgentInput, AgentShortForms, Duration, LimitOptions } from './agent.ts';
 export type {
   Agent,
-  AgentData,
-  AgentInput,
   AgentOptions,
   AgentDefinition,
   Limits,

@@ -134,3 +134,12 @@ test.each<[string, Schema, RegExp]>([
     expect.objectContaining({ code: 'options_invalid', message: expect.stringMatching(expected) as string }),
   );
 });
+
+test('a schema that is no object is refused before a request is sent', async () => {
+  const model = rehearse([{ reply: '{}' }]);
+  await using cloister = await openCloister({ agents: [defineAgent({ ...base, models: [model] })], store: 'memory' });
+  for (const schema of [true, false, 'x', null])
+    expect(() => cloister.run('one', 'Go.', { schema: schema as never })).toThrow(/schema: expected a JSON Schema/u);
+  expect(() => defineAgent({ ...base, output: { format: 'json', schema: true as never } })).toThrow(/output\.schema/u);
+  expect(model.requests).toEqual([]);
+});

@@ -10,21 +10,28 @@ type ParsedEnv = {
   /** Without a prototype. The last value of a duplicate key counts. */
   readonly values: Readonly<Record<string, string>>;
   readonly problems: readonly EnvProblem[];
+  /** What is read, but probably not as it was meant. */
+  readonly warnings: readonly EnvProblem[];
 };
 
 export const parseEnv = (source: string): ParsedEnv => {
   const text = source.replace(/^\uFEFF/u, '').replaceAll(/\r\n?/gu, '\n');
   const values = Object.create(null) as Record<string, string>;
   const problems: EnvProblem[] = [];
+  const warnings: EnvProblem[] = [];
   let line = 1;
   for (let at = 0; at < text.length;) {
     const entry = readEntry(text, at);
     if ('problem' in entry) problems.push({ line, message: entry.problem });
-    if ('key' in entry) values[entry.key] = entry.value;
+    if ('key' in entry) {
+      values[entry.key] = entry.value;
+      if (otherQuotes.test(entry.value))
+        warnings.push({ line, message: `${entry.key}: these quotes are part of the value; quotes are " and '.` });
+    }
     line += countLines(text, at, entry.end);
     at = entry.end;
   }
-  return { values: Object.freeze(values), problems };
+  return { values: Object.freeze(values), problems, warnings };
 };
 
 type Entry = { readonly end: number } & (
@@ -32,6 +39,9 @@ type Entry = { readonly end: number } & (
   | { readonly problem: string }
   | object
 );
+
+/** Backticks and typographic quotes around a whole value. */
+const otherQuotes = /^(?:`.*`|[\u2018\u2019].*[\u2018\u2019]|[\u201c\u201d\u201e].*[\u201c\u201d]|\u00ab.*\u00bb)$/su;
 
 const blank = /[ \t]*(?:#[^\n]*)?(?:\n|$)/uy;
 const assignment = /[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/uy;

@@ -77,7 +77,7 @@ const readLayer = (file: string, required: boolean, state: LayerReadState): Conf
     folder,
     ...emptyConfig,
     ...config,
-    sidecar: sidecarText === null ? none : readSidecar(sidecarFile, sidecarText, state),
+    ...(sidecarText === null ? { sidecar: none } : readSidecar(sidecarFile, sidecarText, state)),
   };
 };
 
@@ -98,10 +98,11 @@ const check = (file: string, text: string, state: LayerReadState): CheckedConfig
   return config;
 };
 
-const readSidecar = (file: string, text: string, state: LayerReadState): Readonly<Record<string, string>> => {
-  const { values, problems } = parseEnv(text);
+const readSidecar = (file: string, text: string, state: LayerReadState): Pick<ConfigLayer, 'sidecar' | 'warnings'> => {
+  const { values, problems, warnings } = parseEnv(text);
   for (const { line, message } of problems) report(state, file, line, message);
-  return values;
+  if (warnings.length === 0) return { sidecar: values };
+  return { sidecar: values, warnings: warnings.map(({ line, message }) => `${file}:${line} ${message}`) };
 };
 
 const report = (state: LayerReadState, file: string, line: number | null, message: string): void => {

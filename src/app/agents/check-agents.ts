@@ -81,6 +81,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
       ...passedOverWarnings(registry),
       ...(syntaxOnly ? [] : await unknownModelWarnings(registry)),
       ...secretWarnings(registry),
+      ...configWarnings(registry),
       ...unchecked.map((warning) => ({ ...warning, message: redact?.text(warning.message) ?? warning.message })),
     ],
   };
@@ -142,6 +143,15 @@ const passedOverWarnings = (registry: Registry): readonly Warning[] =>
     agent: agent.name,
     message: `\`${agent.name}\`: ${model} is passed over. ${missingVariablesMessage(missing)}.`,
   }));
+
+/** Once for each, in the name of the first agent that the layer applies to. */
+const configWarnings = ({ linked, configs }: Registry): readonly Warning[] => {
+  const warnings = new Map<string, Warning>();
+  for (const { path, file } of linked.values())
+    for (const message of configs.forFile(path).layers.flatMap((layer) => layer.warnings ?? []))
+      if (!warnings.has(message)) warnings.set(message, { code: 'env-quotes', agent: file.name, message });
+  return [...warnings.values()];
+};
 
 /** Never more than a warning: new models appear all the time. */
 const unknownModelWarnings = async ({ linked, configs }: Registry): Promise<readonly Warning[]> => {

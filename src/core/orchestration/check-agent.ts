@@ -2,7 +2,7 @@
 import { CloisterError, nearestName } from '#base';
 import { checkShape, object } from '#base/shapes';
 import { budgetShape } from '#contracts';
-import type { Agent, AgentOptions, Budget, BuiltinTool } from '#contracts';
+import type { Agent, AgentShortForms, Budget, BuiltinTool } from '#contracts';
 import { checkMailOptions } from './check-mail-options.ts';
 import { expandOptions } from './expand-options.ts';
 import type { ExpandedOptions } from './expand-options.ts';
@@ -17,7 +17,7 @@ export const checkBudget = (budget: Budget | undefined): void =>
   checkShape(givenBudget, { budget }, (text) => new CloisterError('budget_invalid', text));
 
 /** The options, checked, as they are stored. */
-export const readAgentOptions = (options: AgentOptions): ExpandedOptions => {
+export const readAgentOptions = (options: AgentShortForms): ExpandedOptions => {
   if (typeof options !== 'object' || options === null)
     throw new CloisterError('agent_invalid', 'defineAgent takes an object.');
   const agent = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
@@ -34,7 +34,7 @@ export const readAgentOptions = (options: AgentOptions): ExpandedOptions => {
   const twice = repeatedName(expanded.skills ?? []);
   if (twice !== undefined) reject('skills', `unique names; "${twice}" is used twice`);
   checkMailOptions(expanded, reject);
-  const { timeout_ms: timeoutMs, llmTimeout } = options.limits ?? {};
+  const { timeout_ms: timeoutMs, llmTimeout } = expanded.limits ?? {};
   if (timeoutMs !== undefined && llmTimeout !== undefined && llmTimeout > timeoutMs)
     reject('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);
   return expanded;

@@ -6,6 +6,7 @@ import type {
   Agent,
   AgentCaps,
   AgentOptions,
+  AgentShortForms,
   AgentPermissions,
   Budget,
   BuiltinTool,
@@ -40,7 +41,7 @@ const grantsDefault: readonly GrantName[] = ['goal', 'result', 'note'];
 
 /** Defines an agent. The types of its schemas are those of the input and of `outcome.data` of its runs. */
 export const defineAgent = <const In extends Schema = Schema, const Out extends Schema = Schema>(
-  options: AgentOptions<In, Out>,
+  options: AgentShortForms<In, Out>,
 ): Agent<InputOf<In>, InputOf<Out>> => buildAgent(options, null) as Agent<InputOf<In>, InputOf<Out>>;
 
 /** Defines a tool whose `execute` has the types of its schema. It can be listed in `tools` of any agent. */
@@ -51,7 +52,7 @@ export const defineTool = <const S extends Schema>(options: ToolOptions<S>): Too
 export type OperatorSettings = Partial<Pick<AgentCaps, 'inheritable' | 'depth'>>;
 
 /** `file`: the path of the agent file; null for an agent defined in code. */
-export const buildAgent = (given: AgentOptions, file: string | null, operator: OperatorSettings = {}): Agent => {
+export const buildAgent = (given: AgentShortForms, file: string | null, operator: OperatorSettings = {}): Agent => {
   const options = readAgentOptions(given);
   const tools = options.tools ?? [];
   const names = tools.filter((tool) => typeof tool === 'string');

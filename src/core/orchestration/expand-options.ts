@@ -3,6 +3,7 @@ import { isObject, readLibrarySchema } from '#base';
 import type { JsonObject } from '#base';
 import type {
   AgentOptions,
+  AgentShortForms,
   AiTools,
   BuiltinTool,
   CallableTool,
@@ -14,6 +15,7 @@ import type {
   ToolSource,
 } from '#contracts';
 import { toCallableTool } from '#core/session';
+import { expandShortForms } from './expand-short-forms.ts';
 import { fromAiTool, isAiTools } from './ai-tools.ts';
 import type { RejectField } from './option-shapes.ts';
 
@@ -25,8 +27,9 @@ export type ExpandedOptions = Omit<AgentOptions, 'input' | 'output' | 'tools'> &
 };
 
 /** Whatever is not understood stays as it is, for the checks. */
-export const expandOptions = (options: AgentOptions, reject: RejectField): ExpandedOptions => {
-  if (!isObject(options)) return options;
+export const expandOptions = (given: AgentShortForms, reject: RejectField): ExpandedOptions => {
+  if (!isObject(given)) return given;
+  const options = expandShortForms(given, reject) as unknown as AgentOptions;
   const { input, output, tools } = options;
   return {
     ...(options as Omit<AgentOptions, 'input' | 'output' | 'tools'>),

@@ -3,6 +3,8 @@ export { frontmatterShape, modelSettingsShape, frontmatterSchema, outputDefault 
 export { capViolations, spawnCapsDefault, withCaps } from './mail-keys.ts';
 export { effectiveLimits, lowerLimits, lowestLimits, resolveLimits } from './limits.ts';
 export type { CellLimits } from './limits.ts';
+export { limitSpellings } from './limit-shapes.ts';
+export { parseDuration } from './duration.ts';
 export { isTopic } from './topic.ts';
 export { parseSkillFile } from './parse-skill-file.ts';
 export { foreignAgentText, foreignDisplayName, isForeignAgent, readForeignAgent } from './foreign-agent.ts';

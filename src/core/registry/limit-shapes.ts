@@ -79,6 +79,16 @@ const limitFields: ShapeFields = Object.fromEntries(
   Object.entries(fields).map(([key, field]) => [key, { ...named(key, field), group: 'limits' }]),
 );
 
+const camelCase = (name: string): string => name.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
+const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
+
+/** Every spelling of a limit in code, and the name under which it is stored: `maxSteps` and `max_steps` are the same. */
+export const limitSpellings: ReadonlyMap<string, string> = new Map(
+  Object.entries(fields as ShapeFields).flatMap(([key, { into }]) =>
+    [key, camelCase(key), snakeCase(key)].map((spelling) => [spelling, into?.[0] ?? key] as const),
+  ),
+);
+
 /** The same keys at the top level. */
 export const flatLimitFields: ShapeFields = Object.fromEntries(
   Object.entries(limitFields).map(([key, field]) => [key, { ...field, into: ['limits', ...(field.into ?? [key])] }]),

@@ -185,3 +185,15 @@ test.each([
   expect(parseEnv(text).problems.map(({ line }) => line)).toEqual(lines);
   expect(valuesOf(text).map(([key]) => key)).toEqual(kept);
 });
+
+test('quotes that are not taken as such are a warning, which names the key and never the value', () => {
+  const { values, warnings, problems } = parseEnv(
+    'A=`one`\nB="two"\n\nC=\u201cthree\u201d # why\nD=a`b`\nE=\'`x`\'x\n',
+  );
+  expect(values).toEqual({ A: '`one`', B: 'two', C: '\u201cthree\u201d', D: 'a`b`' });
+  expect(problems).toHaveLength(1);
+  expect(warnings).toEqual([
+    { line: 1, message: 'A: these quotes are part of the value; quotes are " and \'.' },
+    { line: 4, message: 'C: these quotes are part of the value; quotes are " and \'.' },
+  ]);
+});

@@ -8,8 +8,14 @@ import { defineAgent } from 'cloister';
 import type { JsonObject } from '#base';
 import { problemsIn, storedShape } from '#base/shapes';
 import { parseYaml } from '#adapters/yaml';
-import { frontmatterShape, mergeDefaults, parseAgentFile, parseDefaults, resolveLimits } from '#core/registry';
-import { parseDuration } from '#testing/core/registry';
+import {
+  frontmatterShape,
+  mergeDefaults,
+  parseAgentFile,
+  parseDefaults,
+  parseDuration,
+  resolveLimits,
+} from '#core/registry';
 import { frontmatterFields, innerFields } from './frontmatter-fields.ts';
 import { frontmatters, written } from './frontmatter-files.ts';
 
