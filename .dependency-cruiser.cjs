@@ -6,7 +6,7 @@ const coreArrows = {
   rules: [],
   registry: [],
   tasks: ['rules'],
-  events: ['bus', 'crossings', 'registry', 'tasks'],
+  events: ['bus', 'crossings', 'registry', 'rules', 'tasks'],
   cells: ['crossings', 'bus', 'events', 'registry'],
   memory: ['registry', 'rules'],
   session: ['events', 'memory', 'rules'],

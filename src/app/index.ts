@@ -98,6 +98,8 @@ export type {
   ToolFigures,
   ToolOutput,
   ToolSource,
+  Transcript,
+  TranscriptOptions,
   Traffic,
   TurnOptions,
   VerifyReport,

@@ -15,7 +15,6 @@ import type {
   ReplayReport,
   ResidentOptions,
   RunOptions,
-  RunReport,
   RunSession,
   Schema,
   MessageTarget,
@@ -289,9 +288,8 @@ export class LocalCloister extends RunReader implements Cloister {
     }
   }
 
-  override async show(run: string, options?: Parameters<Cloister['show']>[1]): Promise<RunReport> {
-    await this.#runs.durable(parseRunId(run));
-    return super.show(run, options);
+  protected override durable(run: RunId): Promise<void> {
+    return this.#runs.durable(run);
   }
 
   get stalls(): StallReport {

@@ -1,9 +1,12 @@
 // Everyone who reads a run while it runs: its events, and what other folds make of its frames.
 import type { CellId, RunId } from '#base';
-import type { Frame, LiveEvent, RunEvent, Sees } from '#contracts';
+import { checkOptions } from '#base/shapes';
+import { seesShape } from '#contracts';
+import type { Frame, LiveEvent, RunEvent, RunSession, Sees, Transcript, TranscriptOptions } from '#contracts';
 import { projectEvents } from '#core/events';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
+import { quoteLongOutputs, readTranscript, transcriptFields } from './read-transcript.ts';
 
 type RecordedFrames = {
   readonly run: RunId;
@@ -12,6 +15,8 @@ type RecordedFrames = {
   readonly ended: boolean;
   /** Waits for frames that are not on disk yet; they would otherwise be missed. */
   readRecorded(): Promise<readonly Frame[]>;
+  /** Waits as well: an event can come before the output that it names is stored. */
+  getBlob(ref: string): Promise<Uint8Array>;
 };
 
 /** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
@@ -79,12 +84,30 @@ export class RunFeed {
   }
 
   /** From the first on; a reader counts from its first `next`. `outcome` is awaited at the end. */
-  events(outcome: Promise<unknown>, sees: Sees): AsyncIterableIterator<RunEvent> {
-    const reader = new FrameReader<RunEvent>(projectEvents(sees), () => this.#recorded.readRecorded());
+  events(outcome: Promise<unknown>, sees: Sees, details = false): AsyncIterableIterator<RunEvent> {
+    const reader = new FrameReader<RunEvent>(projectEvents(sees, details), () => this.#recorded.readRecorded());
     return abortableIterator(this.#eventsFor(reader, outcome), () => {
       this.leave(reader);
       this.#eventReaders.delete(reader);
     });
+  }
+
+  /** For a reader who may not see everything, or who asks for contents. */
+  eventsWith(
+    outcome: Promise<unknown>,
+    options: NonNullable<Parameters<RunSession['events']>[0]> = {},
+  ): AsyncIterable<RunEvent> {
+    checkOptions(options, { sees: seesShape, details: 'flag' });
+    const { sees = 'contents', details = false } = options;
+    const events = (): AsyncIterator<RunEvent> => this.events(outcome, sees, details);
+    return { [Symbol.asyncIterator]: details ? () => quoteLongOutputs(events(), this.#recorded) : events };
+  }
+
+  async transcript(options: TranscriptOptions = {}): Promise<Transcript> {
+    checkOptions(options, transcriptFields);
+    const { run, hasFrames } = this.#recorded;
+    const frames = hasFrames ? await this.#recorded.readRecorded() : [];
+    return readTranscript(run, frames, { store: this.#recorded }, options);
   }
 
   async *#eventsFor(reader: FrameReader<RunEvent>, outcome: Promise<unknown>): AsyncGenerator<RunEvent> {

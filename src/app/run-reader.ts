@@ -13,10 +13,13 @@ import type {
   RunSummary,
   Store,
   TaskReport,
+  Transcript,
+  TranscriptOptions,
 } from '#contracts';
 import { auditRun, diffRuns, explainCell } from '#core/audit';
 import { readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
 import { readRunTasks } from '#core/tasks';
+import { quoteAll, readTranscript, transcriptFields } from './read-transcript.ts';
 
 /** For work on one log: returns a function that says whether it is time for a pause, and makes it. */
 export type OpenPauses = () => () => Promise<void> | undefined;
@@ -29,6 +32,9 @@ export class RunReader {
     this.store = store;
     this.#openPauses = openPauses;
   }
+
+  /** Resolves when what has happened in a run so far can be read. */
+  protected async durable(_run: RunId): Promise<void> {}
 
   async mail(run: string): Promise<readonly MailReport[]> {
     return readRunMail(await this.store.read(parseRunId(run)));
@@ -61,12 +67,24 @@ export class RunReader {
   }
 
   async show(run: string, options: Parameters<RunArchive['show']>[1] = {}) {
-    checkOptions(options, { sees: seesShape });
+    checkOptions(options, { sees: seesShape, details: 'flag' });
+    await this.durable(parseRunId(run));
     const [frames, [found]] = await Promise.all([
       this.store.read(parseRunId(run)),
       this.store.list({ runs: [parseRunId(run)] }),
     ]);
-    return reportRun(frames, found?.state ?? 'interrupted', { sees: options.sees, pause: this.#openPauses?.() });
+    const { sees, details = false } = options;
+    const pause = this.#openPauses?.();
+    const report = await reportRun(frames, found?.state ?? 'interrupted', { sees, details, pause });
+    return details ? { ...report, events: await quoteAll(report.events, this.store) } : report;
+  }
+
+  async transcript(run: string, options: TranscriptOptions = {}): Promise<Transcript> {
+    checkOptions(options, transcriptFields);
+    const id = parseRunId(run);
+    await this.durable(id);
+    const { store } = this;
+    return readTranscript(id, await store.read(id), { store, pause: this.#openPauses?.() }, options);
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {

@@ -2,7 +2,6 @@
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import { checkOptionType, checkOptions } from '#base/shapes';
-import { seesShape } from '#contracts';
 import type {
   AgentMessage,
   Answer,
@@ -28,7 +27,8 @@ import type {
   TaskSpec,
   TeamMessage,
   TeamSession,
-  Task,
+  Transcript,
+  TranscriptOptions,
 } from '#contracts';
 import { protocolEvents } from '#core/events';
 import type { Run } from '#core/orchestration';
@@ -39,6 +39,7 @@ import { followAnswer, abortableIterator } from './frame-reader.ts';
 import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
 import { caughtUp, RunFeed } from './run-feed.ts';
+import { readOnlyMemory, readOnlyTasks } from './read-only-team.ts';
 import { isAutosaved, pastFrames, startsResident } from './run-start.ts';
 import type { RunStart } from './run-start.ts';
 
@@ -322,10 +323,17 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#host.store.read(this.run);
   }
 
-  events(options: Parameters<RunSession['events']>[0] = {}): AsyncIterable<RunEvent> {
-    checkOptions(options, { sees: seesShape });
-    const { sees = 'contents' } = options;
-    return { [Symbol.asyncIterator]: () => this.#openFeed().events(this.outcome, sees) };
+  async getBlob(ref: string): Promise<Uint8Array> {
+    if (!this.#ended) await this.durable();
+    return this.#host.store.getBlob(ref);
+  }
+
+  events(options?: Parameters<RunSession['events']>[0]): AsyncIterable<RunEvent> {
+    return this.#openFeed().eventsWith(this.outcome, options);
+  }
+
+  transcript(options?: TranscriptOptions): Promise<Transcript> {
+    return this.#openFeed().transcript(options);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
@@ -341,22 +349,3 @@ const carryOut = (live: Run, command: EarlyCommand): void => {
     if (!(error instanceof CloisterError)) throw error;
   }
 };
-
-// What a session shows of its team: copies, because only the team itself may change its tasks and results. It shows nothing before
-// the team has started, or if the root is not a team.
-type Queue = TeamSession['queue'];
-type Memory = TeamSession['sharedMemory'];
-
-const readOnlyTasks = (queue: Queue | undefined): Queue => ({
-  get: (id) => copyTask(queue?.get(id)),
-  tasks: () => [...(queue?.tasks() ?? [])].map((task) => copyTask(task)!),
-  earliestUnstarted: (assignee) => copyTask(queue?.earliestUnstarted(assignee)),
-});
-
-/** Cheap, because a screen that is drawn often asks for all tasks. */
-const copyTask = (task: Task | undefined): Task | undefined =>
-  task === undefined ? undefined : { ...task, dependsOn: [...task.dependsOn] };
-
-const readOnlyMemory = (memory: Memory | undefined): Memory => ({
-  getSummary: (filter) => memory?.getSummary(filter) ?? '',
-});

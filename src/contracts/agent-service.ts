@@ -10,6 +10,7 @@ import type { DialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
 import type { Sees } from './token.ts';
+import type { Transcript, TranscriptOptions } from './transcript.ts';
 
 /** The holder of a token. Runs and conversations belong to the caller that created them. */
 export type Caller = {
@@ -191,7 +192,13 @@ export type CallerRun = {
   dialog(): Promise<readonly RunMessage[]>;
   /**
    * Events after the one with this id, or all events. Includes live pieces while the run is running in this process. Ends with the
-   * run, or when the signal is aborted.
+   * run, or when the signal is aborted. `details`: durable events carry contents. Throws `request_unsupported` if the caller may
+   * not see them.
    */
-  events(after?: string, signal?: AbortSignal): AsyncIterable<RunEvent>;
+  events(
+    options?: { readonly after?: string | undefined; readonly details?: boolean | undefined },
+    signal?: AbortSignal,
+  ): AsyncIterable<RunEvent>;
+  /** Rejects with `request_unsupported` if the caller may not see contents, and with `cell_unknown`. */
+  transcript(options?: TranscriptOptions): Promise<Transcript>;
 };

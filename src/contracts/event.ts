@@ -2,7 +2,7 @@
 import type { CellId, PublicFailure, RunId, TeamGoalInfo } from '#base';
 import type { Spent } from './amounts.ts';
 import type { CrossingKind, CrossingEnd, RefusalReason } from './crossing.ts';
-import type { WindowLimit } from './segment.ts';
+import type { Category, RuleName, WindowLimit } from './segment.ts';
 import type { DeadReason, MailReport, MailState } from './mail.ts';
 import type { Status } from './session.ts';
 import type { TaskReason, TaskStatus } from './team.ts';
@@ -39,7 +39,10 @@ type Sizes = {
 /** `detail`: what the outside said about the failure, for those who see causes. */
 export type EventError = PublicFailure & { readonly detail?: string };
 
-/** The figures of a run are the sums over its `model-end`, `tool-end` and `child-end` events. */
+/**
+ * `details`: contents, for readers who may see them and ask for them. The figures of a run are the sums over its `model-end`,
+ * `tool-end` and `child-end` events.
+ */
 export type DurableEvent = Base &
   (
     | {
@@ -57,6 +60,7 @@ export type DurableEvent = Base &
       }
     | {
         readonly type: 'model-start';
+        readonly details?: EventDetails['model-start'];
         readonly op: number;
         readonly turn: number;
         readonly model: string;
@@ -64,6 +68,7 @@ export type DurableEvent = Base &
       }
     | ({
         readonly type: 'model-end';
+        readonly details?: EventDetails['model-end'];
         readonly op: number;
         readonly ok: boolean;
         /** The part of the model's name before the first `/`. */
@@ -83,9 +88,17 @@ export type DurableEvent = Base &
         readonly calls: number;
         readonly error: EventError | null;
       } & Sizes)
-    | { readonly type: 'tool-start'; readonly op: number; readonly tool: string; readonly args: string }
+    | {
+        readonly type: 'tool-start';
+        readonly details?: EventDetails['tool-start'];
+        readonly op: number;
+        readonly tool: string;
+        /** As recorded: long ones are cut. */
+        readonly args: string;
+      }
     | ({
         readonly type: 'tool-end';
+        readonly details?: EventDetails['tool-end'];
         readonly op: number;
         readonly tool: string;
         readonly ok: boolean;
@@ -99,6 +112,7 @@ export type DurableEvent = Base &
       } & Sizes)
     | {
         readonly type: 'child-start';
+        readonly details?: EventDetails['child-start'];
         readonly op: number;
         readonly child: CellId;
         readonly childAgent: string;
@@ -107,6 +121,7 @@ export type DurableEvent = Base &
       }
     | ({
         readonly type: 'child-end';
+        readonly details?: EventDetails['child-end'];
         readonly op: number;
         readonly child: CellId;
         readonly childAgent: string;
@@ -122,6 +137,7 @@ export type DurableEvent = Base &
     | { readonly type: 'wait-start'; readonly op: number; readonly ms: number; readonly for?: 'spawned' }
     | {
         readonly type: 'crossing';
+        readonly details?: EventDetails['crossing'];
         readonly kind: CrossingKind;
         readonly from: CrossingEnd;
         readonly to: CrossingEnd;
@@ -151,6 +167,7 @@ export type DurableEvent = Base &
     /** A message changed its state. */
     | {
         readonly type: 'mail';
+        readonly details?: EventDetails['mail'];
         readonly message: string;
         readonly kind: MailReport['message_type'];
         readonly from: CrossingEnd;
@@ -180,6 +197,7 @@ export type DurableEvent = Base &
       }
     | {
         readonly type: 'session-end';
+        readonly details?: EventDetails['session-end'];
         readonly status: Status;
         readonly spent: Spent;
         readonly error: EventError | null;
@@ -203,3 +221,55 @@ type LagEvent = { readonly type: 'text-lag' };
 export type RunEvent =
   | DurableEvent
   | ((LiveEvent | LagEvent) & { readonly run: RunId; readonly cell: CellId; readonly agent: string });
+
+// What events carry of contents, for readers who may see them and ask for them.
+
+/** One part of a prompt: a message, or a tool that is offered. */
+export type ShownPart = {
+  /** Counts the parts of its cell, from 0. */
+  readonly id: number;
+  readonly category: Category;
+  /** Where it comes from, in words. */
+  readonly origin: string;
+  /** The rule that rendered it. */
+  readonly rule: RuleName;
+  /** The operation whose reply or result it shows. */
+  readonly op?: number;
+  /** Exactly what the model was shown. */
+  readonly text: string;
+  /** Whether it shows its source whole. False: the model was shown the beginning, or a summary. */
+  readonly whole: boolean;
+};
+
+export type SaidPart =
+  | { readonly type: 'text' | 'reasoning'; readonly text: string }
+  | { readonly type: 'call'; readonly id: string; readonly tool: string; readonly args: string };
+
+/** A tool output that was too long to show whole. */
+export type LongOutput = {
+  readonly name: string;
+  readonly bytes: number;
+  /** SHA-256 of all of it, its address in the store. */
+  readonly ref: string;
+  /** Its beginning, or all of it. Null: the stored output is missing. */
+  readonly text: string | null;
+  readonly whole: boolean;
+};
+
+/** The details of each type of event that has any. */
+export type EventDetails = {
+  /** `view`: the ids of the whole prompt, in order; left out if it is the prompt before with `shown` at its end. */
+  readonly 'model-start': { readonly shown: readonly ShownPart[]; readonly view?: readonly number[] };
+  readonly 'model-end': { readonly said: readonly SaidPart[] };
+  /** The arguments whole; those of the event itself are cut. */
+  readonly 'tool-start': { readonly args: string };
+  readonly 'tool-end': { readonly result: string; readonly output?: LongOutput };
+  /** The arguments of the call; for an agent that was not called by its name, its goal. */
+  readonly 'child-start': { readonly args: string };
+  readonly 'child-end': { readonly result: string };
+  /** Exactly what crossed: `sha256` is the hash of it. */
+  readonly crossing: { readonly content: string };
+  /** Set when the message is sent. */
+  readonly mail: { readonly text: string };
+  readonly 'session-end': { readonly output: string };
+};

@@ -109,7 +109,8 @@ export type {
   StepContext,
   OperationValue,
 } from './engine.ts';
-export type { DurableEvent, EventError, LiveEvent, RunEvent } from './event.ts';
+export type { Transcript, TranscriptCell, TranscriptEntry, TranscriptOptions, TranscriptResult } from './transcript.ts';
+export type { DurableEvent, EventDetails, EventError, LiveEvent, RunEvent, SaidPart, ShownPart } from './event.ts';
 export type {
   CellDiff,
   CellSide,
@@ -293,7 +294,6 @@ export {
   decodeTeamGoal,
 } from './crossing-content.ts';
 export type { Dependency } from './crossing-content.ts';
-export { vendorList } from './vendors.ts';
-export type { VendorType } from './vendors.ts';
+export { vendorList, type VendorType } from './vendors.ts';
 export { seesCauses, seesLevels, seesShape, stdioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
 export type { AllowanceSpec, Sees, TokenEntry } from './token.ts';

@@ -14,6 +14,7 @@ import type {
 import type { RunOutcome, Status } from './session.ts';
 import type { Task, TaskSpec, TeamMessage } from './team.ts';
 import type { Sees } from './token.ts';
+import type { Transcript, TranscriptOptions } from './transcript.ts';
 
 /** A run in progress. Iterate it for events: durable events from the start, live events from now on. */
 export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
@@ -24,8 +25,13 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   readonly resident: boolean;
   /** Carries out a command. Every method that asks something of the run is one of them: use this one if you hold it as data. */
   do<K extends RunCommandName>(command: RunCommand<K>): RunCommandResults[K];
-  /** The same events as by iterating, for a reader who may not see everything (`sees`; default: `contents`). */
-  events(options?: { readonly sees?: Sees }): AsyncIterable<RunEvent>;
+  /**
+   * The same events as by iterating, for a reader who may not see everything (`sees`; default: `contents`). `details`: durable
+   * events carry contents, if the reader may see them: what was shown, said, called with, returned and crossed.
+   */
+  events(options?: { readonly sees?: Sees; readonly details?: boolean }): AsyncIterable<RunEvent>;
+  /** What each model was shown, said and called so far. */
+  transcript(options?: TranscriptOptions): Promise<Transcript>;
   cancel(): void;
   /** Adds context, which the model sees with its next request. Throws `cell_ended`. */
   addContext(text: string): void;

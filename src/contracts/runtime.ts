@@ -19,6 +19,7 @@ import type { Outcome, Status } from './session.ts';
 import type { RunSummary } from './store.ts';
 import type { Sees } from './token.ts';
 import type { AgentTool, ToolDefinition } from './tool.ts';
+import type { Transcript, TranscriptOptions } from './transcript.ts';
 
 export type RunOptions<S extends Schema = Schema> = {
   readonly budget?: Budget;
@@ -122,8 +123,10 @@ export interface RunArchive {
     readonly most?: number | undefined;
     readonly since?: number | undefined;
   }): Promise<readonly RunSummary[]>;
-  /** `sees`: for a reader who may not see everything; default: `contents`. */
-  show(run: string, options?: { readonly sees?: Sees }): Promise<RunReport>;
+  /** `sees`: for a reader who may not see everything; default: `contents`. `details`: its events carry contents, if they may be seen. */
+  show(run: string, options?: { readonly sees?: Sees; readonly details?: boolean }): Promise<RunReport>;
+  /** What each model was shown, said and called. */
+  transcript(run: string, options?: TranscriptOptions): Promise<Transcript>;
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
   audit(run: string): Promise<AuditReport>;
   /** What each cell's model is shown, by category, and how its window was reduced. */

@@ -66,6 +66,11 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
       : [],
   );`,
   ]),
+  leak('a transcript is that of the newest run, whoever it belongs to', [
+    'transcript-of-run',
+    `const [newest] = await archive.runs();
+      return archive.transcript(newest?.run ?? run, options);`,
+  ]),
   leak('every caller can find a run', ['run-found-by-caller', 'if ($(test.left)) $(consequent)']),
   leak('a response continues the latest recalled history of any caller', [
     'recalled-said',

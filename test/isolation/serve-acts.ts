@@ -209,7 +209,11 @@ const startWithoutWaiting = async (actor: Actor, { word, afterMs, end }: ActOfKi
   if (run === undefined) return started;
   await actor.at(afterMs);
   const ended = end === 'cancel' ? [await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/cancel`, {}))] : [];
-  return [started, ...ended, await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/events`))].join('\n');
+  const read: string[] = [];
+  // Two of them are refused if the caller may not see contents.
+  for (const path of ['events', 'transcript', 'events?details=true'])
+    read.push(await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/${path}`)));
+  return [started, ...ended, ...read].join('\n');
 };
 
 /** Connects to MCP, with a stream that stays open for a while. */

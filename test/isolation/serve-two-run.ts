@@ -128,6 +128,7 @@ export const observeWorld = async (
   const seen: string[] = [];
   const rng = seededRng(salt);
   const desk = deskNames[salt % deskNames.length]!;
+  const sees = acts.length % 2 === 0 ? 'contents' : 'answers';
   let blockedMs = 0;
   // Work for the other caller blocks the process now and then.
   const stallClock = { steady: () => blockedMs, every: () => () => undefined };
@@ -147,7 +148,7 @@ export const observeWorld = async (
     clock,
     ids,
     tokens: [
-      { name: 'watched', sha256: hashToken(watched), agents: ['echo', 'vault'], ...allowed },
+      { name: 'watched', sha256: hashToken(watched), agents: ['echo', 'vault'], sees, ...allowed },
       { name: 'other', sha256: hashToken(other), ...otherTerms(rng, desk) },
     ],
     clients: { tools: true, system: true },

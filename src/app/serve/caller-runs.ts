@@ -1,6 +1,7 @@
 // The runs of one caller: recorded ones, and ones that have just started.
 //
 //   run-belongs-to-caller. A run belongs to the caller that started it; for every other caller it does not exist.
+//   contents-by-token. Transcripts, and events with contents, only for a caller whose token shows contents.
 //   run-visible-at-once. As soon as it was started here, even before its first record.
 import { CloisterError } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
@@ -54,14 +55,31 @@ export const findCallerRun = async (
   if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
   const { sees = 'answers' } = caller;
-  const report = (): Promise<RunReport> => archive.show(run, { sees });
+  const report = (options: { readonly details?: boolean } = {}): Promise<RunReport> =>
+    archive.show(run, { sees, ...options });
   return {
     summary,
     session,
-    report,
+    report: () => report(),
     dialog: async () => readDialog(await report()),
-    events: (after, signal) => eventsAfter(session, report, { after, sees }, signal),
+    transcript: async (options) => {
+      checkSeesContents(sees, 'transcript');
+      // probe: transcript-of-run
+      return session?.transcript(options) ?? archive.transcript(run, options);
+    },
+    events: ({ after, details = false } = {}, signal) => {
+      if (details) checkSeesContents(sees, 'details');
+      return eventsAfter(session, () => report({ details }), { after, sees, details }, signal);
+    },
   };
+};
+
+const checkSeesContents = (sees: Sees, what: string): void => {
+  if (sees !== 'contents')
+    throw new CloisterError(
+      'request_unsupported',
+      `${what}: your token does not show the contents of runs. The operator allows it with "sees": "contents".`,
+    );
 };
 
 const activeRunSummary = ({ session, caller, agent, request, startedAt }: ActiveRun): RunSummary => ({
@@ -112,11 +130,13 @@ const historyDialog = (history: RunReport['history']): readonly RunMessage[] =>
     .map(({ agent, text }): RunMessage => ({ by: agent === null ? 'person' : 'agent', text }));
 
 // The events of a run after a given one, for clients that reconnect.
+type EventQuery = { readonly after: string | undefined; readonly sees: Sees; readonly details: boolean };
+
 /** Ends when the signal aborts. Throws `request_invalid` when the run has no event with that id. */
 export async function* eventsAfter(
   session: RunSession | null,
   report: () => Promise<RunReport>,
-  { after, sees }: { readonly after: string | undefined; readonly sees: Sees },
+  { after, sees, details }: EventQuery,
   signal?: AbortSignal,
 ): AsyncGenerator<RunEvent> {
   if (session === null) {
@@ -127,7 +147,7 @@ export async function* eventsAfter(
   }
   if (after !== undefined) eventIndex((await report()).events, after);
   let skipping = after !== undefined;
-  const iterator = session.events({ sees })[Symbol.asyncIterator]();
+  const iterator = session.events({ sees, details })[Symbol.asyncIterator]();
   const leave = (): void => void iterator.return?.();
   if (signal?.aborted === true) leave();
   signal?.addEventListener('abort', leave, { once: true });

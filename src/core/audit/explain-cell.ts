@@ -3,12 +3,11 @@ import { CloisterError } from '#base';
 import type { CellId } from '#base';
 import { decodeDependency } from '#contracts';
 import type { Explanation, ExplainedSegment, Frame, CrossingEnd, LedgerEntry, Source, TrailStep } from '#contracts';
-import { partText } from './part-text.ts';
 import { applyAttempt, cellSources, startPrompt } from './rebuild-prompt.ts';
 import type { PromptState } from './rebuild-prompt.ts';
 import { readFrame, startRecords } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
-import { isMadeBy } from '#core/rules';
+import { isMadeBy, partText } from '#core/rules';
 
 type ShownAttempt = Explanation['attempts'][number];
 

@@ -3,8 +3,7 @@
 import type { CellId } from '#base';
 import { decodeHistory } from '#contracts';
 import type { AgentDefinition, CrossingContent, Frame, SharedMessage } from '#contracts';
-import { rules } from '#core/rules';
-import { partText } from './part-text.ts';
+import { partText, rules } from '#core/rules';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import type { PromptState } from './rebuild-prompt.ts';

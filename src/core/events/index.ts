@@ -7,5 +7,6 @@ export { followMessageStates, readRunMail } from './mail-states.ts';
 export { projectEvents } from './project-events.ts';
 export { protocolEvents } from './protocol-events.ts';
 export { reportRun } from './report-run.ts';
+export { transcriptFrom } from './transcript.ts';
 export { windowReport } from './window-report.ts';
 export { applyViewChange } from './window-states.ts';

@@ -17,6 +17,7 @@ import type {
 } from '#contracts';
 import { followTasks } from '#core/tasks';
 import type { TaskFold } from '#core/tasks';
+import { addDetails } from './add-details.ts';
 import { eventEnvelope } from './event-envelope.ts';
 import type { EventBody } from './event-envelope.ts';
 import { crossingEvents, mailEvents } from './frame-events.ts';
@@ -49,8 +50,8 @@ type State = {
   readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: WindowState }>;
 };
 
-/** A fold over the frames of one run, in order. `sees`: how much the reader of the events may see. */
-export const projectEvents = (sees: Sees): EventFold => {
+/** A fold over the frames of one run, in order. `sees`: how much the reader of the events may see; `details`: whether it asks for contents. */
+export const projectEvents = (sees: Sees, details = false): EventFold => {
   const state: State = {
     sees,
     agents: new Map(),
@@ -61,9 +62,11 @@ export const projectEvents = (sees: Sees): EventFold => {
     windows: new Map(),
   };
   const nameOf = (cell: CellId): string => state.names.get(cell) ?? state.agents.get(cell) ?? 'unknown';
+  const detailed = details && sees === 'contents' ? addDetails(nameOf) : undefined;
   return {
     next: (frame) => {
-      const events = [...frameEvents(frame, state), ...mailEvents(frame, state.mail), ...taskEvents(frame, state)];
+      const plain = [...frameEvents(frame, state), ...mailEvents(frame, state.mail), ...taskEvents(frame, state)];
+      const events = detailed?.next(frame, plain) ?? plain;
       return events.map((event, index) => ({
         ...event,
         id: `${event.cell}/${frame.no}${events.length === 1 ? '' : suffixLetters(index)}`,

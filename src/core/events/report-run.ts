@@ -35,6 +35,8 @@ type CellState = {
 type ReportOptions = {
   /** How much the reader of the report may see of its events. */
   readonly sees?: Sees | undefined;
+  /** Whether its events carry contents, if the reader may see them. */
+  readonly details?: boolean | undefined;
   /** Awaited before each frame, so that other work can be done in between; undefined: no need. */
   readonly pause?: (() => Promise<void> | undefined) | undefined;
 };
@@ -43,10 +45,10 @@ type ReportOptions = {
 export const reportRun = async (
   frames: readonly Frame[],
   state: RunSummary['state'],
-  { sees = 'contents', pause }: ReportOptions = {},
+  { sees = 'contents', details, pause }: ReportOptions = {},
 ): Promise<RunReport> => {
   const states = new Map<CellId, CellState>();
-  const fold = projectEvents(sees);
+  const fold = projectEvents(sees, details);
   const events: DurableEvent[] = [];
   for (const frame of frames) {
     const paused = pause?.();

@@ -70,6 +70,7 @@ export {
   synthesisText,
 } from './tasks.ts';
 export { isMadeBy, recordedVersions, ruleFamily, ruleInFormat, versionsByFormat } from './recorded-versions.ts';
+export { partText } from './part-text.ts';
 export type { ResolvedSource } from './rule.ts';
 export { holdRules, replyTokensMin, thinkingTokens } from './hold-estimate.ts';
 export type { HoldRules, ReplyCap, ReplyShare } from './hold-estimate.ts';

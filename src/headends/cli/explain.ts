@@ -5,22 +5,29 @@ import { exitCode } from './shared/errors.ts';
 import { plural } from './shared/format.ts';
 import { openToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
 import { requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
-import type { Paint, Screen } from './shared/output.ts';
-import { sanitizeAll, excerpt, collapseSpaces, sanitizeLine } from './shared/sanitize-text.ts';
+import type { Screen } from './shared/output.ts';
+import {
+  sanitizeAll,
+  sanitizeBlock,
+  excerpt,
+  collapseSpaces,
+  sanitizeLine,
+  wrapLines,
+} from './shared/sanitize-text.ts';
 
 export default defineCommand({
   about: 'trace everything a cell’s model was shown back to its source',
-  examples: ['cloister explain last researcher --find "write-ahead log"', 'cloister explain last write-up'],
+  examples: ['cloister explain last researcher --find "write-ahead log"', 'cloister explain last write-up --verbose'],
   arguments: { ...runArgument, cell: requiredArgument('a cell id or prefix, an agent name, or a task id') },
   options: { ...workspaceOption, find: textOption('<text>', 'only segments that contain this text') },
-  run: async ({ find, json, workspace, ...given }, { runtime, output }) => {
+  run: async ({ find, json, verbose, workspace, ...given }, { runtime, output }) => {
     await using cloister = await openToRead(workspace, runtime);
     const run = await resolveRun(cloister, given.run);
     const cell = resolveCell(await cloister.show(run), given.cell, await cloister.tasks(run));
     const explanation = await cloister.explain(run, cell, find === null ? {} : { find });
     const { segments: all } = explanation;
     const segments = find === null ? all : all.filter(({ found }) => found.length > 0);
-    output.result(json, explanation, (printer) => explainLines(explanation, segments, printer));
+    output.result(json, explanation, (printer) => explainLines(explanation, segments, { printer, verbose }));
     return find !== null && segments.length === 0 ? exitCode.config : exitCode.completed;
   },
 });
@@ -28,7 +35,7 @@ export default defineCommand({
 const explainLines = (
   explanation: Explanation,
   segments: readonly ExplainedSegment[],
-  printer: Screen,
+  { printer, verbose }: { readonly printer: Screen; readonly verbose: boolean },
 ): readonly string[] => {
   const { cell, agent, run, attempts, find } = sanitizeAll({ ...explanation, segments: [] });
   const saw = `${plural(explanation.segments.length, 'segment')} in ${plural(attempts.length, 'model request')}`;
@@ -36,10 +43,11 @@ const explainLines = (
   if (find !== null && segments.length === 0)
     return [head, `"${sanitizeLine(find)}" does not occur in anything this cell’s model was shown.`];
   const turns = new Map(attempts.map(({ op, turn }) => [op, turn]));
+  const view = { find: explanation.find, turns, printer, whole: verbose || printer.columns >= wideFrom };
   return [
     head,
     ...(find === null ? [] : [`"${sanitizeLine(find)}" occurs in ${plural(segments.length, 'segment')}:`]),
-    ...segments.flatMap((segment) => ['', ...segmentLines(segment, { find: explanation.find, turns, printer })]),
+    ...segments.flatMap((segment) => ['', ...segmentLines(segment, view)]),
   ];
 };
 
@@ -47,19 +55,28 @@ type SegmentView = {
   readonly find: string | null;
   readonly turns: ReadonlyMap<number, number>;
   readonly printer: Screen;
+  /** Whether texts are shown whole, and every match. */
+  readonly whole: boolean;
 };
 
-const segmentLines = (segment: ExplainedSegment, { find, turns, printer }: SegmentView): readonly string[] => {
+/** A terminal with this much room shows texts whole. */
+const wideFrom = 119;
+
+const segmentLines = (segment: ExplainedSegment, view: SegmentView): readonly string[] => {
+  const { find, turns, printer } = view;
   const [first = 'text added by the runtime', ...rest] = trailLines(sanitizeAll(segment.trail));
   const title = `#${segment.id} ${sanitizeLine(segment.origin.rule)}`;
   return [
     `${printer.paint('bold', title)} ← ${first}`,
     ...rest.map((line) => `    ← ${line}`),
     `    ${printer.paint('dim', `${plural(segment.bytes, 'byte')}, ${describeShownIn(segment.shownIn, turns)}`)}`,
-    ...(find === null
-      ? [`    ${excerpt(segment.text, printer.columns - 4)}`]
-      : matchLines(segment, find.length, printer.paint)),
+    ...(find === null ? textLines(segment, view) : matchLines(segment, find.length, view)),
   ];
+};
+
+const textLines = ({ text }: ExplainedSegment, { whole, printer: { columns } }: SegmentView): readonly string[] => {
+  const lines = whole ? wrapLines(sanitizeBlock(text), columns - 4) : [excerpt(text, columns - 4)];
+  return lines.map((line) => `    ${line}`.trimEnd());
 };
 
 const describeShownIn = (shownIn: readonly number[], turns: ReadonlyMap<number, number>): string => {
@@ -84,8 +101,12 @@ const aroundChars = 60;
 const matchesMax = 3;
 
 /** Each match with the text around it. Sanitized after cutting: the offsets refer to the original text. */
-const matchLines = ({ text, found }: ExplainedSegment, length: number, paint: Paint): readonly string[] => {
-  const lines = found.slice(0, matchesMax).map((at) => {
+const matchLines = (
+  { text, found }: ExplainedSegment,
+  length: number,
+  { whole, printer: { paint } }: SegmentView,
+): readonly string[] => {
+  const lines = found.slice(0, whole ? Infinity : matchesMax).map((at) => {
     const from = Math.max(0, at - aroundChars);
     const to = Math.min(text.length, at + length + aroundChars);
     const before = `${from > 0 ? '…' : ''}${collapseSpaces(text.slice(from, at))}`;
@@ -93,7 +114,9 @@ const matchLines = ({ text, found }: ExplainedSegment, length: number, paint: Pa
     return `    ${before.trimStart()}${paint('inverse', `«${sanitizeLine(text.slice(at, at + length))}»`)}${after.trimEnd()}`;
   });
   const more = found.length - lines.length;
-  return more > 0 ? [...lines, `    … and ${plural(more, 'more match', 'more matches')}`] : lines;
+  return more > 0
+    ? [...lines, `    … and ${plural(more, 'more match', 'more matches')}: use --verbose for all`]
+    : lines;
 };
 
 /** The trail must be sanitized. */

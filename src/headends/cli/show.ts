@@ -1,7 +1,7 @@
-// `show`: one run: its cells, usage, progress and answer; or its windows, or its messages.
+// `show`: one run: its cells, usage, progress and answer; or its windows, its messages, or its transcript.
 import { limitBehind } from '#base';
-import type { RecordedBy } from '#base';
-import type { CellReport, Outcome, RunReport, TaskReport } from '#contracts';
+import type { CellId, RecordedBy, RunId } from '#base';
+import type { CellReport, Cloister, Outcome, RunReport, TaskReport } from '#contracts';
 import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
@@ -11,10 +11,10 @@ import { eventLine } from './shared/event-line.ts';
 import { openGraphFile } from './shared/graph-file.ts';
 import { mailLines } from './shared/mail-lines.ts';
 import { continueCommand } from './shared/next-commands.ts';
-import { openToRead, resolveRun } from './shared/find-and-open.ts';
+import { openToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
 import { operationLines, listOperations } from './shared/operations.ts';
 import type { OperationView } from './shared/operations.ts';
-import { flagOption, runArgument, textOption, workspaceOption } from './shared/options.ts';
+import { flagOption, optionalArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import { excerpt, padEnd, sanitizeAll, sanitizeLine, width } from './shared/sanitize-text.ts';
@@ -22,6 +22,7 @@ import { figureLines } from './shared/summary-lines.ts';
 import { resultLines, taskLines } from './shared/task-lines.ts';
 import { cellsInTreeOrder, stateMark, rowText, treeLines } from './shared/tree.ts';
 import type { TreeRow } from './shared/tree.ts';
+import { transcriptLines } from './show-transcript.ts';
 import { windowLines } from './show-window.ts';
 
 export default defineCommand({
@@ -31,8 +32,12 @@ export default defineCommand({
     'cloister show 4f2a --verbose',
     'cloister show last --window',
     'cloister show last --mail',
+    'cloister show last researcher --transcript',
   ],
-  arguments: runArgument,
+  arguments: {
+    ...runArgument,
+    cell: optionalArgument('with --transcript: only this cell (an id or prefix, an agent name, or a task id)'),
+  },
   options: {
     ...workspaceOption,
     graph: textOption('<file>', 'for a team: also write its task graph (.svg, .mmd or .md)'),
@@ -41,11 +46,27 @@ export default defineCommand({
       ...flagOption('instead, show every message: sender, recipient, state and time'),
       conflicts: ['window'],
     },
+    transcript: {
+      ...flagOption('instead, print what each model was shown (what is new in each request), said and called'),
+      conflicts: ['window', 'mail', 'graph'],
+    },
+    full: flagOption('with --transcript: the whole prompt of each request, and long outputs whole'),
   },
   run: async (given, { runtime, files, tasks: drawings, output }) => {
     const { json, verbose, workspace } = given;
     await using cloister = await openToRead(workspace, runtime);
     const run = await resolveRun(cloister, given.run);
+    if (given.transcript) {
+      const { full } = given;
+      const cell = await namedCell(cloister, run, given.cell);
+      const transcript = await cloister.transcript(run, { full, ...cell });
+      output.result(json, transcript, (screen) =>
+        transcriptLines(sanitizeAll(transcript), { full, workspace: sanitizeLine(workspace), screen }),
+      );
+      return exitCode.completed;
+    }
+    if (given.cell !== null || given.full)
+      throw new UsageError(`${given.full ? '--full' : 'a cell'} needs --transcript`, 'add --transcript');
     if (given.window) {
       const windows = await cloister.windows(run);
       output.result(json, windows, (printer) => windowLines(sanitizeAll(windows), verbose, printer));
@@ -70,6 +91,9 @@ export default defineCommand({
     return exitCode.completed;
   },
 });
+
+const namedCell = async (cloister: Cloister, run: RunId, name: string | null): Promise<{ readonly cell?: CellId }> =>
+  name === null ? {} : { cell: resolveCell(await cloister.show(run), name, await cloister.tasks(run)) };
 
 /** With the tasks of a team. */
 type RunDetails = { readonly report: RunReport; readonly tasks: readonly TaskReport[] };

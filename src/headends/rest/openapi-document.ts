@@ -22,6 +22,7 @@ import {
   runShape,
   schemaReference,
   startedAgentShape,
+  transcriptShape,
 } from './reply-shapes.ts';
 import { messageShape, runRequestShape, spawnShape } from './request-shapes.ts';
 import { restError } from './rest-error.ts';
@@ -64,6 +65,7 @@ const namedValues: readonly Shape[] = [
   reportShape,
   begunShape,
   runShape,
+  transcriptShape,
   runMessageShape,
   liveAgentShape,
   spawnShape,

@@ -228,4 +228,87 @@ export const healthShape = named(
   ),
 );
 
+const shownPart = named(
+  'ShownPart',
+  openObject(
+    {
+      id: about(count, 'Counts the parts of its cell, from 0.'),
+      category: oneOf('SYSTEM', 'CONTEXT', 'DIALOG', 'TOOLS'),
+      origin: about(text, 'Where it comes from, in words.'),
+      rule: about(text, 'The rule that rendered it.'),
+      text: about(text, 'Exactly what the model was shown.'),
+      whole: about(boolean(), 'False: the model was shown the beginning, or a summary.'),
+    },
+    { op: about(count, 'The operation whose reply or result it shows.') },
+  ),
+);
+
+const saidPart = named(
+  'SaidPart',
+  openObject({ type: oneOf('text', 'reasoning', 'call') }, { text, id: text, tool: text, args: text }),
+);
+
+const longOutput = openObject({
+  name: text,
+  bytes: count,
+  ref: about(text, 'SHA-256 of all of it.'),
+  text: about(textOrNone, 'Its beginning, or all of it; null: it is missing in the store.'),
+  whole: boolean(),
+});
+
+const { message: _message, ...recordedFailure } = failureFields;
+
+/** As in events. */
+const eventError = orNull(
+  named('EventError', openObject({ ...recordedFailure, summary: text }, { ...reachedLimit, detail: text })),
+);
+
+const millisOrNone = about(orNull(count), 'Null while it works, or if it was interrupted.');
+
+const calledTool = named(
+  'TranscriptResult',
+  openObject(
+    { op: count, tool: text, args: text, result: textOrNone, error: eventError, ms: millisOrNone },
+    { child: about(text, 'For a call of an agent: its cell.'), output: longOutput },
+  ),
+);
+
+const transcriptEntry = named(
+  'TranscriptEntry',
+  openObject({
+    at: time,
+    turn: count,
+    attempt: about(count, 'Counts the requests of the turn, from 1. Above 1, it is a retry.'),
+    op: count,
+    model: text,
+    shown: listOf(shownPart),
+    removed: about(count, 'How many parts of the request before are gone.'),
+    said: listOf(saidPart),
+    ms: millisOrNone,
+    error: eventError,
+    results: listOf(calledTool),
+  }),
+);
+
+export const transcriptShape = named(
+  'Transcript',
+  openObject({
+    run: text,
+    cells: listOf(
+      openObject({
+        cell: text,
+        parent: textOrNone,
+        agent: text,
+        goal: text,
+        startedAt: time,
+        endedAt: timeOrNone,
+        status: oneOf(...statuses, null),
+        error: eventError,
+        output: text,
+        entries: listOf(transcriptEntry),
+      }),
+    ),
+  }),
+);
+
 export const schemaReference = (name: string): string => `#/components/schemas/${name}`;

@@ -2,6 +2,7 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { about, boolean, listOf, object, openObject, string, whole } from '#base/shapes';
+import type { Of } from '#base/shapes';
 import type {
   AdmittedRequest,
   CallerRun,
@@ -15,7 +16,7 @@ import type {
 } from '#contracts';
 import { acceptedReply, startDetached, eventStream } from './ask-agent.ts';
 import { eventsReply, jsonReply, restRoute } from './described-route.ts';
-import { begunShape, errorShape, reportShape, runShape } from './reply-shapes.ts';
+import { begunShape, errorShape, reportShape, runShape, transcriptShape } from './reply-shapes.ts';
 import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';
 
 /** How many runs one page lists. */
@@ -26,12 +27,35 @@ const listQuery = object(
   { limit: about(whole(1, runsPerPage.max), 'Maximum number of runs.', { default: runsPerPage.default }) },
 );
 
-const watchQuery = object({}, { after: about(string(), 'Only events after the one with this id.') });
+const watchQuery = object(
+  {},
+  {
+    after: about(string(), 'Only events after the one with this id.'),
+    details: about(
+      boolean(),
+      'Recorded events carry contents in `details`: what models were shown and said, arguments, results, what crossed. Only for tokens that show `contents`.',
+      { default: false },
+    ),
+  },
+);
+
+const transcriptQuery = object(
+  {},
+  {
+    cell: about(string(), 'Only this cell.'),
+    full: about(boolean(), 'The whole prompt of each request, and long outputs whole.', { default: false }),
+  },
+);
 
 /** For operations that need a running run. */
 export const notRunningReply = jsonReply('The run is not running on this server: it has ended.', errorShape);
 
 export const runRoutes = (service: AgentService): readonly HttpRoute[] => [
+  ...readingRoutes(service),
+  ...steeringRoutes(service),
+];
+
+const readingRoutes = (service: AgentService): readonly HttpRoute[] => [
   restRoute({
     method: 'GET',
     path: '/v1/runs',
@@ -71,8 +95,26 @@ export const runRoutes = (service: AgentService): readonly HttpRoute[] => [
       'last-event-id': 'The same, sent by clients that reconnect automatically. Takes precedence over `after`.',
     },
     replies: { 200: eventsReply('The events.') },
-    answer: (call, { query }) => watchRun(service, call, query.after),
+    answer: (call, { query }) => watchRun(service, call, query),
   }),
+  restRoute({
+    method: 'GET',
+    path: '/v1/runs/:run/transcript',
+    id: 'readTranscript',
+    tag: 'runs',
+    summary: 'Read what each model of a run was shown, said and called',
+    description:
+      'Only for tokens that show `contents`. Of each prompt, what is new since the request before. The same follows from the events with `details`.',
+    query: transcriptQuery,
+    replies: { 200: jsonReply('The transcript.', transcriptShape) },
+    answer: async (call, { query }) => {
+      const found = await requireRun(service, call);
+      return { status: 200, body: await found.transcript(query) };
+    },
+  }),
+];
+
+const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
   restRoute({
     method: 'POST',
     path: '/v1/runs/:run/cancel',
@@ -129,16 +171,16 @@ export const commandRun = async <K extends RunCommandName>(
 const watchRun = async (
   service: AgentService,
   call: AdmittedRequest,
-  queried: string | undefined,
+  query: Of<typeof watchQuery>,
 ): Promise<RouteReply> => {
   // A client that reconnects automatically sends its last id in a header, to the same URL as before.
   const last = call.headers.get('last-event-id');
-  const after = last || queried;
+  const after = last || query.after;
   const found = await requireRun(service, call);
   if (after !== undefined) await checkEventExists(found, after, last ? 'last-event-id' : 'after');
   return {
     events: eventStream({
-      events: found.events(after, call.signal),
+      events: found.events({ after, details: query.details }, call.signal),
       finalValue: () => finalOutcome(found, call.signal),
       id: call.id,
     }),

@@ -22,6 +22,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   token_refused: 401,
   agent_unknown: 404,
   run_unknown: 404,
+  cell_unknown: 404,
   route_unknown: 404,
   mail_unknown: 404,
   conversation_unknown: 404,

@@ -45,4 +45,5 @@ export const probes: readonly Probe[] = [
     body: () => ({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }),
     status: 202,
   }),
+  probe('transcript', (run) => `/v1/runs/${run}/transcript`),
 ];

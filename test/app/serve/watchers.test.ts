@@ -61,13 +61,13 @@ describe('a reader waiting for the next event', () => {
     const { events: before } = await found.report();
     for (const after of [undefined, before[1]!.id]) {
       const controller = new AbortController();
-      const { read, next } = await readAvailable(found.events(after, controller.signal)[Symbol.asyncIterator]());
+      const { read, next } = await readAvailable(found.events({ after }, controller.signal)[Symbol.asyncIterator]());
       expect(read).toHaveLength(after === undefined ? before.length : before.length - 2);
       controller.abort();
       expect(await next).toMatchObject({ done: true });
       expect(hasLiveListeners(found.session!)).toBe(false);
       expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
-      expect(await collectAll(found.events(after, controller.signal))).toEqual([]);
+      expect(await collectAll(found.events({ after }, controller.signal))).toEqual([]);
     }
     const controller = new AbortController();
     const streamed = await service.startRun(ann, { agent: 'gated', input: 'Go.', stream: true }, controller.signal);

@@ -36,6 +36,7 @@ import {
   scene,
   startAt,
   summaryOf,
+  transcriptOf,
 } from './scene.ts';
 import type { Scene } from './scene.ts';
 
@@ -237,6 +238,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     diff: async () => diffOf(given),
     runs: async () => behaviour.runs ?? [summaryOf(given)],
     show: async () => behaviour.report ?? reportOf(given),
+    transcript: async (_run, options) => transcriptOf(given, options),
     explain: async (_run, _cell, options) => explanationOf(given, options?.find ?? null),
     audit: async () => auditOf(given),
     close,

@@ -62,6 +62,7 @@ const commands: readonly (readonly string[])[] = [
   ['run', 'lead', 'x', '--conversation', 'trip'],
   ['show', 'last', '--window'],
   ['show', 'last', '--mail'],
+  ['show', 'last', '--transcript'],
   ['show', 'last', '--mail', '--verbose'],
   ['dead-letters'],
   ['chat', 'lead'],

@@ -25,6 +25,7 @@ const commands: readonly (readonly string[])[] = [
   ['verify', 'lead'],
   ['run', 'lead', 'x', '--conversation', 'trip'],
   ['show', 'last', '--window'],
+  ['show', 'last', '--transcript'],
   ['conversations', 'list'],
   ['conversations', 'show', 'trip'],
   ['conversations', 'export', 'trip'],

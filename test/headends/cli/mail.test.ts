@@ -128,11 +128,12 @@ test('--help has an example', async () => {
 });
 
 const mailEvent = (over: Partial<Extract<DurableEvent, { type: 'mail' }>>): DurableEvent => {
-  const [first] = eventsOf(scene());
+  const { id, run, cell, agent, at, agent_id, recipient_id, message_type, correlation_id } = eventsOf(scene())[0]!;
+  const first = { id, run, cell, agent, at, agent_id, recipient_id, message_type, correlation_id };
   const what = { type: 'mail', message: 'm-1', kind: 'message', sender: null, recipient: 'lead', topic: null } as const;
   const is = { from: 'outside', to: leadId, correlation: null, state: 'queued', reason: null } as const;
   const said = { text: null, unasked: false };
-  return { ...first!, ...what, ...is, ...said, ...over };
+  return { ...first, ...what, ...is, ...said, ...over };
 };
 
 test('the lines of a run show messages when sent and when dead; --verbose shows every state', async () => {

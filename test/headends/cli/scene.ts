@@ -9,9 +9,13 @@ import type {
   RunOutcome,
   RunReport,
   RunSummary,
+  ShownPart,
   Spent,
   Stalls,
   Status,
+  Transcript,
+  TranscriptCell,
+  TranscriptOptions,
 } from '#contracts';
 
 export const startAt = new Date(2026, 2, 1, 12, 0, 0).getTime();
@@ -261,6 +265,59 @@ export const reportOf = (given: Scene): RunReport => {
     cells: [cell(leadId, null), ...childIds(given).map((id) => cell(id, leadId))],
     events: eventsOf(given),
   };
+};
+
+export const transcriptOf = (given: Scene, { cell, full = false }: TranscriptOptions = {}): Transcript => {
+  const prompt: ShownPart = {
+    id: 0,
+    category: 'SYSTEM',
+    origin: `prompt of ${given.agent}, with the runtime’s guidance`,
+    rule: 'system@1',
+    text: 'You lead.\n  Ask others before you answer, and never answer from memory alone, whatever the question may be.',
+    whole: true,
+  };
+  const goal: ShownPart = { ...prompt, id: 1, category: 'DIALOG', origin: 'from your request', rule: 'goal@1' };
+  const asked = { ...goal, text: `Your task: ${given.goal}` };
+  const reply: ShownPart = { ...goal, id: 2, origin: 'its own reply', rule: 'reply@1', op: 1, text: 'I ask.' };
+  const result: ShownPart = { ...reply, id: 3, origin: 'result of tool look_up', rule: 'tool-result@1', op: 2 };
+  const error = { code: 'model_timeout', class: 'model', summary: 'Busy.', suggestion: 'Wait.' } as const;
+  const entry = { at: startAt, turn: 1, attempt: 1, op: 0, model: given.model, removed: 0, ms: 900, error: null };
+  const output = { name: 'look_up_001.txt', bytes: 9_000, ref: sha, text: 'First lines.', whole: false };
+  const call = { op: 2, tool: 'look_up', args: '{"name":"x"}', result: 'First…', output, error: null, ms: 30 };
+  const lead: TranscriptCell = {
+    cell: leadId,
+    parent: null,
+    agent: given.agent,
+    goal: given.goal,
+    startedAt: startAt,
+    endedAt: startAt + 4200,
+    status: given.status,
+    error: null,
+    output: given.answer,
+    entries: [
+      { ...entry, shown: [prompt, asked], said: [], error: { ...error, detail: 'retry in 3 s' }, results: [] },
+      {
+        ...entry,
+        op: 1,
+        attempt: 2,
+        shown: full ? [prompt, asked] : [],
+        said: [
+          { type: 'text', text: 'I ask.' },
+          { type: 'call', id: 'c1', tool: 'look_up', args: call.args },
+        ],
+        results: [call],
+      },
+      {
+        ...entry,
+        op: 3,
+        turn: 2,
+        shown: full ? [prompt, asked, reply, result] : [reply, result],
+        said: [{ type: 'text', text: given.answer }],
+        results: [],
+      },
+    ],
+  };
+  return { run: runId, cells: [lead].filter((one) => cell === undefined || cell === one.cell) };
 };
 
 export const explanationOf = (given: Scene, find: string | null): Explanation => ({

@@ -206,7 +206,8 @@ export class FakeService implements AgentService {
       session: kept.session,
       report: async () => reportOf(run as RunId, kept),
       dialog: async () => [{ by: 'person', text: 'x' }],
-      events: (after) => this.#events(run as RunId, after),
+      transcript: async () => ({ run: run as RunId, cells: [] }),
+      events: ({ after } = {}) => this.#events(run as RunId, after),
     };
   }
 

@@ -23,7 +23,7 @@ describe('a run', () => {
     for (const agent of ['echo', 'judge', 'lead', 'broken']) {
       const input = agent === 'lead' ? callScout('look') : 'look';
       const { status, body, headers } = await ana.post(`/v1/${agent}`, { input, details: true });
-      const { cells, events } = await cloister.show(body.run);
+      const { cells, events } = await cloister.show(body.run, { sees: 'answers' });
       const { outcome, cell } = cells[0]!;
       const { error, ...told } = cliValue({ ...outcome!, run: body.run, cell });
       expect(body).toMatchObject(plain(told));

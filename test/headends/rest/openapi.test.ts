@@ -207,6 +207,7 @@ test('every answer matches its schema', async () => {
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', wait: false } }],
     ['GET', '/v1/runs', '/v1/runs', {}],
     ['GET', '/v1/runs/{run}', '/v1/runs/r1', {}],
+    ['GET', '/v1/runs/{run}/transcript', '/v1/runs/r1/transcript?full=true', {}],
     ['GET', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', {}],
     ['POST', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', { body: { agent: 'scout', goal: 'Look.' } }],
     ['GET', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', {}],

@@ -116,3 +116,16 @@ export const wrapText = (first: string, text: string, columns: number, hang = 4)
   }
   return [...lines, line.trimEnd()];
 };
+
+/** Wraps sanitized text of several lines, and keeps its line breaks and indents. A word that is longer than a line is not broken. */
+export const wrapLines = (text: string, columns: number): readonly string[] =>
+  text
+    .trimEnd()
+    .replaceAll('\t', '  ')
+    .split('\n')
+    .flatMap((line) => {
+      if (width(line) <= columns) return [line.trimEnd()];
+      const indent = /^ */u.exec(line)![0].length;
+      const hang = Math.min(indent, Math.floor(columns / 2));
+      return wrapText(' '.repeat(hang), line, columns, hang);
+    });

@@ -1,0 +1,120 @@
+// The transcript of a run, from its events with details: what each model was shown, what it said, what its calls returned.
+//
+//   transcript-from-events. It needs nothing but events, so whoever can read them can build it.
+import type { CellId, RunId } from '#base';
+import type {
+  DurableEvent,
+  EventDetails,
+  ShownPart,
+  Transcript,
+  TranscriptCell,
+  TranscriptEntry,
+  TranscriptOptions,
+  TranscriptResult,
+} from '#contracts';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type EntryState = Mutable<Omit<TranscriptEntry, 'results'>> & { readonly results: Mutable<TranscriptResult>[] };
+type CellState = Mutable<Omit<TranscriptCell, 'entries'>> & {
+  readonly entries: EntryState[];
+  /** The prompt of the newest request. */
+  prompt: readonly ShownPart[];
+};
+type EventOf<T extends DurableEvent['type']> = Extract<DurableEvent, { readonly type: T }>;
+
+/** `events`: those of one run with details, in order. */
+export const transcriptFrom = (
+  run: RunId,
+  events: Iterable<DurableEvent>,
+  { cell: only, full = false }: TranscriptOptions = {},
+): Transcript => {
+  const cells = new Map<CellId, CellState>();
+  for (const event of events) {
+    if (only !== undefined && event.cell !== only) continue;
+    if (event.type === 'session-start') cells.set(event.cell, startCell(event));
+    const cell = cells.get(event.cell);
+    if (cell !== undefined) readEvent(cell, event, full);
+  }
+  return { run, cells: [...cells.values()].map(({ prompt: _prompt, ...cell }) => cell) };
+};
+
+const startCell = ({ cell, parent, agent, goal, at }: EventOf<'session-start'>): CellState => ({
+  cell,
+  parent,
+  agent,
+  goal,
+  startedAt: at,
+  endedAt: null,
+  status: null,
+  error: null,
+  output: '',
+  entries: [],
+  prompt: [],
+});
+
+const readEvent = (cell: CellState, event: DurableEvent, full: boolean): void => {
+  switch (event.type) {
+    case 'model-start':
+      cell.entries.push(startEntry(cell, event, full));
+      return;
+    case 'model-end': {
+      const entry = cell.entries.findLast(({ op }) => op === event.op);
+      if (entry !== undefined)
+        Object.assign(entry, { ms: event.ms, error: event.error, said: event.details?.said ?? [] });
+      return;
+    }
+    case 'tool-start':
+    case 'child-start': {
+      const { op, tool } = event;
+      const args = event.details?.args ?? ('args' in event ? event.args : '');
+      const child = event.type === 'child-start' ? { child: event.child } : {};
+      cell.entries.at(-1)?.results.push({ op, tool, ...child, args, result: null, error: null, ms: null });
+      return;
+    }
+    case 'tool-end':
+    case 'child-end': {
+      const { op, ms, error, details } = event;
+      const found = cell.entries.flatMap(({ results }) => results).findLast((one) => one.op === op);
+      if (found === undefined) return;
+      Object.assign(found, { ms, error, result: details?.result ?? null });
+      if (details !== undefined && 'output' in details && details.output !== undefined) found.output = details.output;
+      return;
+    }
+    case 'session-end': {
+      const { at: endedAt, status, error, details } = event;
+      Object.assign(cell, { endedAt, status, error, output: details?.output ?? '' });
+      return;
+    }
+    default:
+  }
+};
+
+const startEntry = (cell: CellState, event: EventOf<'model-start'>, full: boolean): EntryState => {
+  const { at, turn, op, model, details = { shown: [] } } = event;
+  const before = cell.prompt;
+  cell.prompt = nextPrompt(before, details);
+  const kept = new Set(cell.prompt);
+  return {
+    at,
+    turn,
+    attempt: 1 + cell.entries.filter((one) => one.turn === turn).length,
+    op,
+    model,
+    shown: full ? cell.prompt : details.shown,
+    removed: before.filter((part) => !kept.has(part)).length,
+    said: [],
+    ms: null,
+    error: null,
+    results: [],
+  };
+};
+
+const nextPrompt = (
+  before: readonly ShownPart[],
+  { shown, view }: EventDetails['model-start'],
+): readonly ShownPart[] => {
+  const all = [...before, ...shown];
+  if (view === undefined) return all;
+  const byId = new Map(all.map((part) => [part.id, part]));
+  return view.flatMap((id) => byId.get(id) ?? []);
+};
