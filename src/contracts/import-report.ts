@@ -11,11 +11,11 @@ export type ImportNote = {
 
 export type ImportedFile = {
   readonly from: string;
-  /** Null if nothing can be made of it. */
+  /** Null if nothing is made of it. */
   readonly to: string | null;
-  readonly what: 'agent' | 'config' | 'include';
-  /** `planned`: with `--dry-run`. `same`: it has this content already. `exists`: it has other content, which was left alone. */
-  readonly state: 'written' | 'planned' | 'same' | 'exists' | 'failed';
+  readonly what: 'agent' | 'config' | 'include' | 'skills';
+  /** `planned`: with `--dry-run`. `same`: it has this content already. `exists`: it has other content, which was left alone. `found`: it is used as it is. */
+  readonly state: 'written' | 'planned' | 'same' | 'exists' | 'failed' | 'found';
   readonly notes: readonly ImportNote[];
 };
 

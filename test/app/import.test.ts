@@ -131,3 +131,36 @@ test('the config of another runtime keeps what is known here', async () => {
     'queues',
   ]);
 });
+
+test('skills are named with the line to add, which then works, and no agent has them before', async () => {
+  const skill = '---\nname: forms\ndescription: Fills forms: all of them\nallowed-tools: Bash\n---\nFill.\n';
+  const files = {
+    '.claude/agents/clerk.md': '---\nname: clerk\ndescription: Writes.\ntools: Read\n---\nWrite.\n',
+    '.claude/skills/forms/SKILL.md': skill,
+    '.claude/skills/broken/SKILL.md': '---\nname: Broken\ndescription: x\n---\n',
+  };
+  for (const path of ['.', '.claude/agents']) {
+    const folders = createFolders(files);
+    const report = await importInto(folders, path);
+    expect(report.ok).toBe(true);
+    const { notes, ...found } = report.files.at(-1)!;
+    expect(found).toEqual({ from: '.claude/skills', to: null, what: 'skills', state: 'found' });
+    expect(notes.map(({ kind, message }) => `${kind} ${message}`)).toEqual([
+      'decide Skills: forms. No agent has them yet: add `"skills": ["../.claude/skills"]` to .ai-agent.json beside the agents, and `skills: [forms]` to those that are to have it.',
+      expect.stringMatching(/^decide \.claude\/skills\/broken\/SKILL\.md: Expected lower-case/u),
+      expect.stringMatching(/^changed \.claude\/skills\/forms\/SKILL\.md: line 3 is not valid YAML/u),
+      expect.stringContaining('`allowed-tools` grants nothing'),
+    ]);
+    const skillsOf = async () =>
+      (await load(folders, 'agents/clerk.ai')).agents[0]?.resources.skills.map(({ name }) => name);
+    expect(await skillsOf()).toEqual([]);
+    const written = readFileSync(folders.path('agents/clerk.ai'), 'utf8');
+    folders.write({
+      'agents/.ai-agent.json': { skills: ['../.claude/skills'] },
+      'agents/clerk.ai': written.replace('tools:', 'skills: [forms]\ntools:'),
+    });
+    expect(await skillsOf()).toEqual(['forms']);
+  }
+  const beside = await importInto(createFolders(files), '.', '.');
+  expect(beside.files.at(-1)!.notes[0]!.message).toContain('add `skills: [./.claude/skills/forms]` to the agents');
+});

@@ -12,6 +12,7 @@ import { foreignAgentText, foreignDisplayName, importAgentFile, parseDefaults, r
 import { includedNames, resolveInside } from './build-agents.ts';
 import { Configs, perAgentKeyProblems } from './configs.ts';
 import { isAgentFile, listAgentFiles, listForeignAgents, pathKind } from './find-files.ts';
+import { findForeignSkills } from './import-skills.ts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { runtimeTools } from './required-config.ts';
@@ -48,7 +49,7 @@ export const importAgents = async (options: ImportOptions, launch: LaunchEnviron
       target.addAgent(file, agentNameFromPath(file), { text: foreignAgentText(agent), notes: agent.notes });
     }
   }
-  return target.report();
+  return target.report(findForeignSkills(root, to, (path) => displayPath(path, launch)));
 };
 
 const isConfigFile = (path: string): boolean => ['.mcp.json', 'mcp.json', '.ai-agent.json'].includes(basename(path));
@@ -145,7 +146,8 @@ class ImportTarget {
     this.#write(file, join(this.#to, `${free}.ai`), 'agent', { text, notes: [...clash, ...notes] });
   }
 
-  report(): ImportReport {
+  report(skills: readonly ImportedFile[]): ImportReport {
+    this.#files.push(...skills);
     const ok = this.#files.length > 0 && this.#files.every(({ state }) => state !== 'exists' && state !== 'failed');
     return { ok, to: this.#show(this.#to), files: this.#files };
   }

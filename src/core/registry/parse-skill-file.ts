@@ -3,6 +3,7 @@
 //   skill-keys-grant-nothing. `allowed-tools` and all other keys besides the name and the description have no effect, and the
 //       keys that others give a meaning to are reported.
 import type { ParseYaml, Problem, Skill } from '#contracts';
+import { readLenientYaml } from './lenient-yaml.ts';
 import { splitFile } from './split-file.ts';
 
 type ParsedSkill = {
@@ -23,15 +24,14 @@ export const parseSkillFile = (path: string, text: string, folder: string, parse
   const split = splitFile(text);
   if ('problem' in split) return problem(split.problem.line, null, split.problem.message);
   const { frontmatter, frontmatterLine, prompt } = split;
-  const document = parseYaml(frontmatter);
-  const notes: string[] = [];
-  if ('problem' in document)
-    notes.push(
-      `line ${frontmatterLine - 1 + document.problem.line} is not valid YAML, so each line was read as a key and a text.`,
-    );
-  const values: Readonly<Record<string, unknown>> = 'problem' in document ? readLines(frontmatter) : document.value;
-  const line = (key: string): number =>
-    'problem' in document ? frontmatterLine : frontmatterLine - 1 + document.line([key]);
+  const strict = parseYaml(frontmatter);
+  const document = 'problem' in strict ? readLenientYaml(frontmatter) : strict;
+  const notes =
+    'problem' in strict
+      ? [`line ${frontmatterLine - 1 + strict.problem.line} is not valid YAML, so the keys were read line by line.`]
+      : [];
+  const values: Readonly<Record<string, unknown>> = document.value;
+  const line = (key: string): number => frontmatterLine - 1 + document.line([key]);
 
   const { name = folder, description } = values;
   if (typeof name !== 'string' || !skillName.test(name))
@@ -50,7 +50,8 @@ export const parseSkillFile = (path: string, text: string, folder: string, parse
   if (description.length > descriptionCharsMax)
     notes.push(`the description is cut to ${descriptionCharsMax} of ${description.length} characters.`);
   notes.push(...keyNotes(values), ...textNotes(prompt));
-  if (values['disable-model-invocation'] === true)
+  // The second reading gives a text.
+  if (String(values['disable-model-invocation']) === 'true')
     return { skill: null, problems: [], notes: ['left out, because it says `disable-model-invocation: true`.'] };
   const shown = description.slice(0, descriptionCharsMax).toWellFormed();
   return { skill: { name, description: shown, instructions: prompt }, problems: [], notes };
@@ -90,19 +91,3 @@ const textNotes = (text: string): readonly string[] => [
     ? ['variables in its text ($ARGUMENTS …) are not filled in.']
     : []),
 ];
-
-/** People write `description: Use it when: …`, which is not YAML. An indented line continues the text above it. */
-const readLines = (frontmatter: string): Readonly<Record<string, string>> => {
-  const values = new Map<string, string>();
-  let current: string | null = null;
-  for (const line of frontmatter.split(/\r?\n/u)) {
-    const [, key, rest] = /^([A-Za-z][\w-]{0,63}):(?:\s+(.*))?$/u.exec(line) ?? [];
-    if (key !== undefined) {
-      current = key;
-      values.set(key, /^[>|][+-]?$/u.test(rest?.trim() ?? '') ? '' : (rest ?? ''));
-    } else if (current !== null && /^\s+\S/u.test(line)) values.set(current, `${values.get(current)} ${line.trim()}`);
-  }
-  return Object.fromEntries([...values].map(([key, value]) => [key, unquote(value.trim())]));
-};
-
-const unquote = (text: string): string => /^(["'])(.*)\1$/su.exec(text)?.[2] ?? text;

@@ -39,6 +39,7 @@ const states: Readonly<Record<ImportedFile['state'], string>> = {
   same: ' (unchanged)',
   exists: ' (not written: it exists with other content; move it, or use --to)',
   failed: ' (nothing in it can be used)',
+  found: ' (skills)',
 };
 
 const fileLines = ({ from, to, state, notes }: ImportedFile, { paint, columns }: Screen): readonly string[] => [
