@@ -104,6 +104,11 @@ test.each([
 });
 
 // invariant: ignored-asks-for-no-call
+test('a thread that continues is refused with the code that makes Anthropic’s client send the whole dialog', async () => {
+  const { text } = await post('messages', { thread: { type: 'continue', previous_message_id: 'msg_1' } }, {});
+  expect(JSON.parse(text)).toMatchObject({ error: { details: { error_code: 'thread_not_found' } } });
+});
+
 test('a function among hosted tools still needs a permission', async () => {
   const tools = [...hosted, functionTool];
   const refused = await post('responses', { tools }, { compat: true });

@@ -1,4 +1,5 @@
 // Errors in the form that Anthropic's clients read.
+import { errorCatalogue } from '#base';
 import type { ClientFailure } from '#contracts';
 import type { JsonObject } from '#base';
 import type { ErrorFormatter } from '#contracts';
@@ -9,10 +10,19 @@ export const anthropicError: ErrorFormatter = (failure, request): JsonObject => 
   error: {
     type: errorType(failure),
     message: `${failure.message} ${failure.suggestion}`,
-    details: { error_code: failure.code },
+    details: { error_code: errorCode(failure) },
   },
   request_id: request,
 });
+
+/** For a request that continues a thread: with this code, Anthropic's own client sends the whole dialog again. */
+const errorCode = ({ code, message }: ClientFailure): string =>
+  code === 'request_unsupported' && message.startsWith(`${errorCatalogue[code].summary} ${noThreads}`)
+    ? 'thread_not_found'
+    : code;
+
+/** Begins with the name of the field. */
+export const noThreads = 'thread: threads are not kept; send earlier messages in `messages`.';
 
 const errorType = ({ status }: ClientFailure): string => {
   const type = errorTypes[status];

@@ -19,6 +19,7 @@ import {
   parseTool,
   withoutIgnored,
 } from '#headends/shared';
+import { noThreads } from './anthropic-error.ts';
 
 type ParsedMessagesRequest = {
   readonly request: AgentRequest;
@@ -222,10 +223,10 @@ const ignorableFields = {
   clientToolType: 'custom',
 };
 
-/** A request that creates a thread holds the whole dialog; one that continues a thread does not. */
+/** A request that creates a thread holds the whole dialog; one that continues a thread does not, and is sent again as one that does. */
 const checkThread = (fields: BodyFields): void => {
-  if (fields.optionalObject('thread')?.['type'] === 'create') return;
-  fields.refuse('thread', 'threads are not supported; send earlier messages in `messages`.');
+  if (!fields.has('thread') || fields.object('thread')['type'] === 'create') return;
+  throw new CloisterError('request_unsupported', noThreads);
 };
 
 const isEmpty = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
