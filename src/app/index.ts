@@ -41,6 +41,7 @@ export type {
   ConversationSummary,
   DeadLetters,
   DeadReason,
+  Cause,
   DurableEvent,
   EventError,
   Entry,

@@ -2,8 +2,8 @@
 import type { CellId, RunId } from '#base';
 import { checkOptions } from '#base/shapes';
 import { seesShape } from '#contracts';
-import type { Frame, LiveEvent, RunEvent, RunSession, Sees, Transcript, TranscriptOptions } from '#contracts';
-import { projectEvents } from '#core/events';
+import type { Cause, Frame, LiveEvent, RunEvent, RunSession, Sees, Transcript, TranscriptOptions } from '#contracts';
+import { listCauses, projectEvents } from '#core/events';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
 import { quoteLongOutputs, readTranscript, transcriptFields } from './read-transcript.ts';
@@ -81,6 +81,12 @@ export class RunFeed {
     } finally {
       this.#readers.delete(reader);
     }
+  }
+
+  async causes(): Promise<readonly Cause[]> {
+    if (!this.#recorded.hasFrames) return [];
+    const fold = projectEvents('causes');
+    return listCauses((await this.#recorded.readRecorded()).flatMap((frame) => fold.next(frame)));
   }
 
   /** From the first on; a reader counts from its first `next`. `outcome` is awaited at the end. */

@@ -5,6 +5,7 @@ import { checkOptionType, checkOptions } from '#base/shapes';
 import type {
   AgentMessage,
   Answer,
+  Cause,
   Frame,
   Ids,
   LiveEvent,
@@ -334,6 +335,10 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   transcript(options?: TranscriptOptions): Promise<Transcript> {
     return this.#openFeed().transcript(options);
+  }
+
+  causes(): Promise<readonly Cause[]> {
+    return this.#openFeed().causes();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {

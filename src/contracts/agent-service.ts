@@ -2,6 +2,7 @@
 import type { JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
+import type { Cause } from './cause.ts';
 import type { RunEvent } from './event.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
@@ -149,6 +150,8 @@ export type ServedRun = {
   readonly outcome: Promise<RunOutcome>;
   /** Durable events from the start, live events from now on. */
   events(): AsyncIterable<RunEvent>;
+  /** Every failure so far; empty for a caller who does not see causes. */
+  causes(): Promise<readonly Cause[]>;
   /**
    * The answer as it is streamed. Ends with the run, or when the run waits for its client. All texts together end with the whole
    * answer, if there is one.

@@ -1,4 +1,5 @@
 import type { CellId, ErrorCode, Json, RunId } from '#base';
+import type { Cause } from './cause.ts';
 import type { RunEvent } from './event.ts';
 import type { Mail } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
@@ -32,6 +33,8 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   events(options?: { readonly sees?: Sees; readonly details?: boolean }): AsyncIterable<RunEvent>;
   /** What each model was shown, said and called so far. */
   transcript(options?: TranscriptOptions): Promise<Transcript>;
+  /** Every failure so far, at every depth, with its own words. After the end: of the whole run. */
+  causes(): Promise<readonly Cause[]>;
   cancel(): void;
   /** Adds context, which the model sees with its next request. Throws `cell_ended`. */
   addContext(text: string): void;

@@ -2,6 +2,7 @@
 import type { CellId, JsonObject, RecordedBy, RunId } from '#base';
 import type { Agent, AgentData, AgentInput, OutputFormat } from './agent.ts';
 import type { DialogMessage } from './dialog-message.ts';
+import type { Cause } from './cause.ts';
 import type { Budget, Figures, Spent, Stalls } from './amounts.ts';
 import type { ForkOptions, ReplayReport, RunDiff } from './replay-and-verify.ts';
 import type { ConversationRef, HistoryEntry } from './conversation.ts';
@@ -229,6 +230,8 @@ export type RunReport = {
   readonly endedAt: number | null;
   readonly cells: readonly CellReport[];
   readonly events: readonly DurableEvent[];
+  /** Every failure at every depth, in order; empty for a reader who does not see causes. */
+  readonly causes: readonly Cause[];
 };
 
 /** Why a cell's model saw what it saw: every segment of every prompt, with its trail. */

@@ -3,7 +3,8 @@
 //   served-run-ends-with-client. The run ends when its client disconnects, unless the client has its answer.
 //   served-run-waits-without-slot. The run holds no slot while it waits for its client; the request that continues it has
 //       acquired one.
-import type { ServedRun, Agent, AgentRequest, Caller, RunOutcome, RunSession } from '#contracts';
+import { seesCauses } from '#contracts';
+import type { ServedRun, Agent, AgentRequest, Caller, Cause, RunOutcome, RunSession } from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
 import { answerPieces, eagerEvents } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
@@ -55,11 +56,12 @@ export const serveRun = (active: ActiveRun, activity: boolean): ServeRunRequest 
   };
 };
 
-const runInfo = ({ session, agent, startedAt }: ActiveRun) => ({
+const runInfo = ({ session, agent, startedAt, caller }: ActiveRun) => ({
   run: session.run,
   agent: agent.name,
   startedAt,
   cancel: () => session.cancel(),
+  causes: async (): Promise<readonly Cause[]> => (seesCauses(caller.sees) ? session.causes() : []),
 });
 
 const serveWholeRun = (active: ActiveRun, options: PiecesOptions, signal: AbortSignal | undefined): ServedRun => {

@@ -1,7 +1,7 @@
 // Reports a run for people: who did what, what it used, and how it ended.
 import { CloisterError, omitUndefined, readRecordedBy, unknownKind } from '#base';
 import type { CellId } from '#base';
-import { decodeHistory } from '#contracts';
+import { decodeHistory, seesCauses } from '#contracts';
 import type {
   Attempt,
   Birth,
@@ -16,6 +16,7 @@ import type {
   Spent,
   Stalls,
 } from '#contracts';
+import { listCauses } from './causes.ts';
 import { addCounts, countEvent, sumModels, toFigures, emptyCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { isCountedStep } from './accounts.ts';
@@ -86,6 +87,7 @@ export const reportRun = async (
     endedAt: root.end?.at ?? null,
     cells,
     events,
+    causes: seesCauses(sees) ? listCauses(events) : [],
   };
 };
 

@@ -16,6 +16,7 @@ import type { ChatSession } from './chat-session.ts';
 import { cliAnswerJson, cliOutcomeJson, missingAgentLines, printMessage, spawnedLines } from './shared/answer.ts';
 import type { AnswerReport } from './shared/answer.ts';
 import type { AnswerFlags } from './shared/answer-view.ts';
+import { causeLines } from './shared/cause-lines.ts';
 import type { Lines } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { CommandContext, OutputFlags } from './shared/define-command.ts';
@@ -63,7 +64,7 @@ export default defineCommand({
     const left = interrupts.onLeave(() => lines.close());
     const conversation = fullConversation(given.conversation, agent);
     const request = { ...given, agent, conversation, budget: budgetOf(given) };
-    const chat: Chat = { request, cloister, lines, current: undefined };
+    const chat: Chat = { request, cloister, lines, current: undefined, causesTold: 0 };
     let atEnd: ExitCode = exitCode.completed;
     let code: ExitCode;
     try {
@@ -80,6 +81,7 @@ export default defineCommand({
 
 type ChatRequest = OutputFlags &
   AnswerFlags & {
+    readonly workspace: string;
     readonly agent: string;
     readonly conversation: ConversationRef;
     readonly budget: Budget;
@@ -97,6 +99,8 @@ type Chat = {
   readonly lines: Lines;
   /** The session, from the first message until it ends. */
   current: ChatSession | undefined;
+  /** How many causes of its failures were printed. */
+  causesTold: number;
 };
 
 const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> => {
@@ -142,10 +146,11 @@ const sendAndShow = async (chat: Chat, line: string, context: CommandContext): P
     const report = answerReport({ ...given, unasked: false }, chat, chatSession.session);
     const code = printTurn(report, chatSession, chat.request, context);
     chatSession.session.confirm(given.id);
+    await printCauses(chat, chatSession, context);
     return code;
   } catch {
     chat.current = undefined;
-    return await reportEnd(pending.chatSession, chat.request, context);
+    return await reportEnd(chat, pending.chatSession, context);
   }
 };
 
@@ -162,6 +167,7 @@ const sendOrStart = async (chat: Chat, line: string, context: CommandContext): P
   const session = await cloister.spawn(agent, { message: line, budget, conversation });
   // No await before somebody listens to the events: they would be lost.
   chat.current = openSession(chat, session, 0, context);
+  chat.causesTold = 0;
   if (context.interrupts.seen) session.cancel();
   return { chatSession: chat.current, answer: session.answer(undefined, { confirm: false }) };
 };
@@ -198,12 +204,13 @@ const continueInterruptedSession = async (chat: Chat, context: CommandContext): 
   try {
     const session = await cloister.resumeConversation(agent, { conversation });
     if (session === null) return;
-    const { events, startedAt } = await cloister.show(session.run);
+    const { events, startedAt, causes } = await cloister.show(session.run);
     const others = session.agents().filter(({ parent }) => parent !== null);
     const names = others.map(({ sub_agent_id: name }) => name).join(', ');
     const otherAgents = others.length === 0 ? '' : ` with ${plural(others.length, 'agent')}: ${names}`;
     err.print(sanitizeLine(`continuing the session of ${dateTime(startedAt)}${otherAgents}`));
     chat.current = openSession(chat, session, events.length, context);
+    chat.causesTold = causes.length;
   } catch (error) {
     err.print(
       ...errorLines(errorValue(error)),
@@ -252,15 +259,25 @@ const printTurn = (
   return exitOfOutcome({ status, failure });
 };
 
-/** The session ended without an answer. */
-const reportEnd = async (
+/** What has failed since it was last said. With --json, standard output has the answers alone. */
+const printCauses = async (
+  chat: Chat,
   { session }: ChatSession,
-  request: ChatRequest,
-  context: CommandContext,
-): Promise<ExitCode> => {
+  { output: { err } }: CommandContext,
+): Promise<void> => {
+  const { workspace, verbose } = chat.request;
+  const causes = await session.causes();
+  err.print(...causeLines(causes.slice(chat.causesTold), { run: session.run, workspace, verbose }, err));
+  chat.causesTold = causes.length;
+};
+
+/** The session ended without an answer. */
+const reportEnd = async (chat: Chat, chatSession: ChatSession, context: CommandContext): Promise<ExitCode> => {
   const { output } = context;
+  const { request } = chat;
   try {
-    const outcome = await session.outcome;
+    const outcome = await chatSession.session.outcome;
+    await printCauses(chat, chatSession, context);
     if (request.json) output.jsonLine({ conversation: request.conversation, ...cliOutcomeJson(outcome) });
     else {
       output.err.print(...missingAgentLines(outcome), ...spawnedLines(outcome));

@@ -1,9 +1,9 @@
 // `show`: one run: its cells, usage, progress and answer; or its windows, its messages, or its transcript.
-import { limitBehind } from '#base';
 import type { CellId, RecordedBy, RunId } from '#base';
 import type { CellReport, Cloister, Outcome, RunReport, TaskReport } from '#contracts';
 import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
+import { causeLines } from './shared/cause-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { describeCacheUse, count, dateTime, formatDuration, money, plural } from './shared/format.ts';
 import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
@@ -130,7 +130,7 @@ const showLines = (
     ...treeLines(reportRows(report), columns, paint),
     ...(tasks.length === 0 ? [] : ['', ...tasks]),
     ...passedOverLines(report, printer),
-    ...limitLines(report, printer),
+    ...withBlankBefore(causeLines(report.causes, { run: report.run, workspace, verbose }, printer)),
     ...stallLines(report, printer),
     ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, printer)] : []),
     ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
@@ -142,6 +142,8 @@ const showLines = (
     ...(failure === null ? [] : ['', ...errorLines(cliFailureJson(failure))]),
   ];
 };
+
+const withBlankBefore = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : ['', ...lines]);
 
 /** What the answer lacks. For a team, the list of its tasks says so. */
 const leftLines = (outcome: Outcome): readonly string[] => {
@@ -198,16 +200,6 @@ const passedOverLines = ({ events, cells }: RunReport, { paint }: Screen): reado
       : [[cellName(named), (event.passedOver ?? []).map((model) => sanitizeLine(model)).join(', ')] as const];
   });
   return cellList(paint('bold', 'Models passed over, because they had no API key:'), lines);
-};
-
-/** The limits that ended cells below the root; that of the root is among its errors. */
-const limitLines = ({ cells }: RunReport, { paint }: Screen): readonly string[] => {
-  const lines = cells.flatMap((cell) => {
-    const failure = cell.outcome?.failure ?? null;
-    const limit = failure === null ? undefined : limitBehind(failure);
-    return cell.parent === null || limit === undefined ? [] : [[cellName(cell), limit] as const];
-  });
-  return cellList(paint('bold', 'Ended by a limit:'), lines);
 };
 
 /** The cells whose work held up everything else in the process. */

@@ -1,8 +1,8 @@
 // The MCP server object of one caller: one tool for each agent that the caller may run.
 //
 //   mcp-server-own-caller. It sees only the agents and runs of its caller; the signal of a request cancels the whole run.
-//   mcp-failure-catalogue-text. Every failure is reported in the texts of the catalogue: no stack, no secret, nothing of
-//       another cell.
+//   mcp-failure-catalogue-text. Every failure is reported in the texts of the catalogue: no stack, no secret, and nothing of
+//       another cell unless the caller sees causes.
 import type { CallToolResult, Server, ServerContext } from '@modelcontextprotocol/server';
 import { unknownAgentError } from '#base';
 import type { JsonObject } from '#base';
@@ -69,7 +69,7 @@ const callAgent = async (
     const { request, format } = readArguments(agent, args);
     const run = await service.startRun(caller, request, mcpReq.signal);
     const [outcome] = await Promise.all([run.outcome, sendRunProgress(run, flow, mcpReq)]);
-    return toToolResult(agent, format, outcome);
+    return toToolResult(agent, format, outcome, outcome.status === 'completed' ? [] : await run.causes());
   } catch (error) {
     return errorResult(error);
   }

@@ -7,8 +7,8 @@
 import type { Tool, CallToolResult } from '@modelcontextprotocol/server';
 import { isObject, bothSchemas, CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, AgentRequest, OutputFormat, ClientFailure, RunOutcome } from '#contracts';
-import { BodyFields, clientError, clientFailure } from '#headends/shared';
+import type { Agent, AgentRequest, Cause, OutputFormat, ClientFailure, RunOutcome } from '#contracts';
+import { BodyFields, causesText, clientError, clientFailure } from '#headends/shared';
 import { clientFailureText } from './rpc.ts';
 
 /** Where the arguments hold the agent's own input. */
@@ -180,7 +180,13 @@ const unsupported = (name: string, reason: string): CloisterError =>
   new CloisterError('request_unsupported', `arguments.${name}: ${reason}`);
 
 // The outcome of a run as the result of a tool call.
-export const toToolResult = (agent: Agent, format: OutputFormat['format'], outcome: RunOutcome): CallToolResult => {
+/** `causes`: none for a caller who does not see them. */
+export const toToolResult = (
+  agent: Agent,
+  format: OutputFormat['format'],
+  outcome: RunOutcome,
+  causes: readonly Cause[] = [],
+): CallToolResult => {
   const { status, output, data, run, missing, spawned = [] } = outcome;
   const _meta = {
     'cloister/run': run,
@@ -188,14 +194,14 @@ export const toToolResult = (agent: Agent, format: OutputFormat['format'], outco
     ...(missing.length === 0 ? {} : { 'cloister/missing': missing }),
     ...(spawned.length === 0 ? {} : { 'cloister/spawned': spawned }),
   };
-  const failure = clientFailure(outcome.failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' });
+  const failure = clientFailure(outcome.failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' }, causes);
   if (output === '' || status === 'failed' || status === 'cancelled') return failedResult(failure, _meta);
 
   const structured = format === 'json' && isObject(data) ? { structuredContent: { ...data } } : {};
   const whole = status === 'completed';
   const content = [
     textContent(output),
-    ...(whole ? [] : [textContent(`The answer is incomplete: ${incompleteText(outcome, failure)}`)]),
+    ...(whole ? [] : [textContent(`The answer is incomplete: ${incompleteText(outcome, failure, causes)}`)]),
   ];
   // A tool with an output schema may return anything but data only as an error.
   const isError = toolOutputSchema(agent) !== null && !('structuredContent' in structured);
@@ -203,9 +209,9 @@ export const toToolResult = (agent: Agent, format: OutputFormat['format'], outco
 };
 
 /** Agents can be missing without a failure of the agent that answered. */
-const incompleteText = ({ failure, missing }: RunOutcome, shown: ClientFailure): string =>
+const incompleteText = ({ failure, missing }: RunOutcome, shown: ClientFailure, causes: readonly Cause[]): string =>
   failure === null && missing.length > 0
-    ? `nothing complete came from ${missing.join(', ')}.`
+    ? `nothing complete came from ${missing.join(', ')}.${causesText(causes)}`
     : clientFailureText(shown);
 
 /** Why a call was not served. */

@@ -36,7 +36,7 @@ export async function* responseEvents(
     const pause = await run.pause?.();
     const outcome = pause === undefined || pause === null ? await run.outcome : null;
     spent = (outcome ?? pause)?.spent;
-    const isWhole = outcome === null ? pause?.partial !== true : answerFromOutcome(outcome).whole;
+    const isWhole = outcome === null ? pause?.partial !== true : (await answerFromOutcome(outcome, run)).whole;
     const status = isWhole ? 'completed' : 'incomplete';
     yield* items.end(status).map(event);
     for (const call of pause?.calls ?? []) yield* items.call(call).map(event);

@@ -144,7 +144,7 @@ const endedResponse = (report: RunReport, name: string): ResponseState => {
     status,
     output: output === '' ? [] : [messageItem(name, output, status === 'completed' ? status : 'incomplete')],
     ...(report.endedAt === null ? {} : { spent }),
-    ...(status === 'failed' ? { failure: clientFailure(failure) } : {}),
+    ...(status === 'failed' ? { failure: clientFailure(failure, report.causes) } : {}),
   };
 };
 

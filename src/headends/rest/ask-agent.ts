@@ -1,6 +1,7 @@
 // Starts one run for one request: waits for it, streams it, or leaves it running.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
+import { seesCauses } from '#contracts';
 import type {
   Agent,
   AdmittedRequest,
@@ -8,11 +9,12 @@ import type {
   ServedRun,
   AgentService,
   Answer,
+  Cause,
   RunSession,
   RunEvent,
   ServerEvent,
 } from '#contracts';
-import { httpStatus, clientError } from '#headends/shared';
+import { httpStatus, clientError, RunFailedError } from '#headends/shared';
 import { restError } from './rest-error.ts';
 import { detailsJson, outcomeReply, restOutcomeJson, restAnswerJson } from './run-json.ts';
 import type { ParsedRunRequest } from './run-request.ts';
@@ -40,7 +42,7 @@ export const askAgent = async (
     );
   const run = await service.startRun(call.caller, streams ? { ...request, stream: true } : request, call.signal);
   const value = async (): Promise<JsonObject> => ({
-    ...restOutcomeJson(await run.outcome),
+    ...restOutcomeJson(await run.outcome, await causesFor(call, run)),
     ...(request.conversation === undefined ? {} : { conversation: request.conversation }),
     ...(parsed.details ? await details(service, call, run) : {}),
   });
@@ -71,19 +73,20 @@ export const startDetached = async (
 };
 
 /** The answer to the first message of a resident run; its outcome, if it has already ended. */
-const firstReply = async (
-  service: AgentService,
-  call: AdmittedRequest,
-  { run, outcome }: ServedRun,
-): Promise<RouteReply> => {
+const firstReply = async (service: AgentService, call: AdmittedRequest, served: ServedRun): Promise<RouteReply> => {
+  const { run, outcome } = served;
   const { session } = await service.find(call.caller, run);
-  if (session !== null) return answerReply(run, await awaitAnswer(session, undefined, call.signal));
+  if (session !== null) return answerReply(run, await awaitAnswer(session, undefined, call));
   const ended = await outcome;
-  return outcomeReply(ended, restOutcomeJson(ended));
+  return outcomeReply(ended, restOutcomeJson(ended, await causesFor(call, served)));
 };
 
+/** Undefined for a caller who does not see causes. */
+const causesFor = async ({ caller }: AdmittedRequest, run: ServedRun): Promise<readonly Cause[] | undefined> =>
+  seesCauses(caller.sees) ? run.causes() : undefined;
+
 const details = async (service: AgentService, { caller }: AdmittedRequest, { run }: ServedRun): Promise<JsonObject> =>
-  detailsJson(await (await service.find(caller, run)).report());
+  detailsJson(await (await service.find(caller, run)).report(), caller.sees);
 
 /** A client that also accepts JSON gets JSON. */
 const acceptsEvents = (headers: Headers): boolean => {
@@ -102,19 +105,19 @@ export const answerReply = (run: string, answer: Answer): RouteReply => {
 export const awaitAnswer = async (
   session: RunSession,
   message: string | undefined,
-  signal: AbortSignal,
+  { signal, caller }: Pick<AdmittedRequest, 'signal' | 'caller'>,
 ): Promise<Answer> => {
   try {
     return await session.answer(message, { signal });
   } catch (error) {
-    throw withoutErrorDetail(error);
+    throw withoutErrorDetail(error, seesCauses(caller.sees) ? await session.causes() : []);
   }
 };
 
-/** If the run failed, the client gets the error code but not the detail, which may hold content of a cell. */
-const withoutErrorDetail = (error: unknown): unknown => {
+/** If the run failed, the client gets the error code and the causes that it sees, but not the detail, which may hold content of a cell. */
+const withoutErrorDetail = (error: unknown, causes: readonly Cause[]): unknown => {
   if (!(error instanceof CloisterError) || error.code === 'cell_ended' || error.code === 'mail_unknown') return error;
-  return new CloisterError(error.code);
+  return new RunFailedError({ code: error.code }, causes);
 };
 
 // The events of a run as a stream: each event once, then the outcome.

@@ -151,7 +151,7 @@ const sendMail = async (
   const { summary, session, result } = await commandRun(service, call, { do: 'send', ...message });
   const { run } = summary;
   if (!waits) return { status: 202, body: { run, message: result } };
-  return answerReply(run, await awaitAnswer(session, result, call.signal));
+  return answerReply(run, await awaitAnswer(session, result, call));
 };
 
 /** Asks the agent to finish. It ends once its current work is done. */

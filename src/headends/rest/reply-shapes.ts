@@ -101,22 +101,43 @@ const outcomeFields = {
   ),
 };
 
+const causeFacts = { cell: text, code: text, summary: text, name: orNull(text), at: time };
+
+const cause = named(
+  'Cause',
+  openObject(
+    {
+      ...causeFacts,
+      path: about(texts, 'The agents from the root down to the one in whose cell it happened.'),
+      what: oneOf('tool', 'model', 'server', 'limit', 'plan', 'answer', 'task', 'agent'),
+      times: about(count, 'How often it happened in a row.'),
+      ended: about(boolean(), 'Whether the cell ended with it.'),
+    },
+    { ...reachedLimit, detail: about(text, 'Its own words, such as the error text of a tool.') },
+  ),
+);
+
+const causesField = { causes: about(listOf(cause), 'Every failure; only for a token that `sees` causes.') };
+
 export const outcomeShape = named(
   'Outcome',
-  openObject(outcomeFields, { conversation: text, cells: listOf(cell), events: listOf(event) }),
+  openObject(outcomeFields, { ...causesField, conversation: text, cells: listOf(cell), events: listOf(event) }),
 );
 
 export const reportShape = named(
   'Report',
-  openObject({
-    ...outcomeFields,
-    status: oneOf(...statuses, 'running', 'interrupted'),
-    agent: text,
-    goal: text,
-    startedAt: time,
-    endedAt: timeOrNone,
-    cells: listOf(cell),
-  }),
+  openObject(
+    {
+      ...outcomeFields,
+      status: oneOf(...statuses, 'running', 'interrupted'),
+      agent: text,
+      goal: text,
+      startedAt: time,
+      endedAt: timeOrNone,
+      cells: listOf(cell),
+    },
+    causesField,
+  ),
 );
 
 const format = openObject({ format: answerFormatShape }, { schema: jsonObject() });

@@ -1,13 +1,19 @@
 // REST errors, in the same form as the CLI's `--json` output.
 import { clientFailure } from '#headends/shared';
-import type { ClientFailure } from '#contracts';
+import type { Cause, ClientFailure } from '#contracts';
 import type { Failure, JsonObject } from '#base';
 import type { ErrorFormatter } from '#contracts';
 
 export const restError: ErrorFormatter = (failure) => ({ error: { ...publicFields(failure), ...retryField(failure) } });
 
-/** The failure in an outcome, without the detail, which only the failed cell may know. */
-export const restFailureJson = (failure: Failure): JsonObject => publicFields(clientFailure(failure));
+/** The failure in an outcome. Its detail is told only with the causes, to a caller who sees them. */
+export const restFailureJson = (failure: Failure, causes: readonly Cause[] = []): JsonObject =>
+  publicFields(
+    clientFailure(
+      failure,
+      causes.filter(({ ended, path }) => ended && path.length === 1),
+    ),
+  );
 
 const publicFields = ({ code, class: kind, message, suggestion, limit }: ClientFailure) => ({
   code,

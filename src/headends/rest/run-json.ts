@@ -2,27 +2,24 @@
 import { clientFailure } from '#headends/shared';
 import { limitBehind, omitUndefined } from '#base';
 import type { Failure, JsonObject } from '#base';
-import type { Answer, CellReport, RouteReply, RunOutcome, RunReport, RunSummary } from '#contracts';
+import { seesCauses } from '#contracts';
+import type { Answer, Cause, CellReport, RouteReply, RunOutcome, RunReport, RunSummary, Sees } from '#contracts';
 import { restFailureJson } from './rest-error.ts';
 
-export const restOutcomeJson = ({
+/** `causes`: undefined for a caller who does not see them. */
+export const restOutcomeJson = (
+  { run, status, output, data, failure, spent, missing, spawned = [] }: OutcomeOrState,
+  causes: readonly Cause[] | undefined,
+): JsonObject => ({
   run,
   status,
   output,
   data,
-  failure,
-  spent,
-  missing,
-  spawned = [],
-}: OutcomeOrState): JsonObject => ({
-  run,
-  status,
-  output,
-  data,
-  error: failure === null ? null : restFailureJson(failure),
+  error: failure === null ? null : restFailureJson(failure, causes),
   spent,
   missing,
   spawned,
+  ...omitUndefined({ causes }),
 });
 
 /** An outcome, or the current state of a run that has none. */
@@ -52,11 +49,16 @@ export const outcomeReply = (ended: OutcomeOrState, body: JsonObject): RouteRepl
   return { status, body, headers, code };
 };
 
-export const detailsJson = ({ cells, events }: RunReport): JsonObject => ({ cells: cells.map(cellJson), events });
+export const detailsJson = ({ cells, events }: RunReport, sees: Sees | undefined): JsonObject => ({
+  cells: cells.map((cell) => cellJson(cell, sees)),
+  events,
+});
 
-export const reportJson = (report: RunReport): JsonObject => {
-  const { agent, goal, startedAt, endedAt, cells } = report;
-  return { ...restOutcomeJson(reportedOutcome(report)), agent, goal, startedAt, endedAt, cells: cells.map(cellJson) };
+export const reportJson = (report: RunReport, sees: Sees | undefined): JsonObject => {
+  const { agent, goal, startedAt, endedAt, causes } = report;
+  const { cells } = detailsJson(report, sees);
+  const outcome = restOutcomeJson(reportedOutcome(report), seesCauses(sees) ? causes : undefined);
+  return { ...outcome, agent, goal, startedAt, endedAt, cells: cells! };
 };
 
 /** Without the owner, which is information for the operator. */
@@ -80,9 +82,9 @@ export const restAnswerJson = (
 });
 
 /** Without stalls, which are information for the operator: what other callers do may have part in them. */
-const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport): JsonObject => ({
+const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport, sees: Sees | undefined): JsonObject => ({
   ...cell,
-  outcome: outcome === null ? null : { ...outcome, failure: withoutDetail(outcome.failure) },
+  outcome: outcome === null || seesCauses(sees) ? outcome : { ...outcome, failure: withoutDetail(outcome.failure) },
 });
 
 /** The detail comes from outside services, and may name the operator's hosts and accounts. */

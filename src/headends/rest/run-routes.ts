@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { about, boolean, listOf, object, openObject, string, whole } from '#base/shapes';
 import type { Of } from '#base/shapes';
+import { seesCauses } from '#contracts';
 import type {
   AdmittedRequest,
   CallerRun,
@@ -81,7 +82,7 @@ const readingRoutes = (service: AgentService): readonly HttpRoute[] => [
     tag: 'runs',
     summary: 'Get one run: status, answer, usage and cells',
     replies: { 200: jsonReply('The run.', reportShape) },
-    answer: async (call) => ({ status: 200, body: reportJson(await (await requireRun(service, call)).report()) }),
+    answer: (call) => showRun(service, call),
   }),
   restRoute({
     method: 'GET',
@@ -143,6 +144,11 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
   }),
 ];
 
+const showRun = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+  const report = await (await requireRun(service, call)).report();
+  return { status: 200, body: reportJson(report, call.caller.sees) };
+};
+
 export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<CallerRun> =>
   service.find(caller, params['run'] ?? '');
 
@@ -181,7 +187,7 @@ const watchRun = async (
   return {
     events: eventStream({
       events: found.events({ after, details: query.details }, call.signal),
-      finalValue: () => finalOutcome(found, call.signal),
+      finalValue: () => finalOutcome(found, call),
       id: call.id,
     }),
   };
@@ -198,9 +204,12 @@ const checkEventExists = async (found: CallerRun, after: string, where: string):
 };
 
 /** The outcome; null if the client is gone, or the run continues elsewhere. */
-const finalOutcome = async (found: CallerRun, signal: AbortSignal): Promise<JsonObject | null> => {
+const finalOutcome = async (found: CallerRun, { signal, caller }: AdmittedRequest): Promise<JsonObject | null> => {
   if (signal.aborted) return null;
-  if (found.session !== null) return restOutcomeJson(await found.session.outcome);
-  const ended = reportedOutcome(await found.report());
-  return ended.status === 'running' ? null : restOutcomeJson(ended);
+  const ended = await found.session?.outcome;
+  if (ended !== undefined && !seesCauses(caller.sees)) return restOutcomeJson(ended, undefined);
+  const report = await found.report();
+  const outcome = ended ?? reportedOutcome(report);
+  const causes = seesCauses(caller.sees) ? report.causes : undefined;
+  return outcome.status === 'running' ? null : restOutcomeJson(outcome, causes);
 };

@@ -1,16 +1,19 @@
 // How a run ended, for protocols that return either an answer or an error.
 import { CloisterError, extractJson, isObject } from '#base';
 import type { ClientCall, RunOutcome, ServedRun, SpentTokens, AgentRequest, AnswerPiece, ClientTool } from '#contracts';
+import { RunFailedError } from './client-failure.ts';
 
 /** `whole`: false if something kept the run from finishing; `text` is then a partial answer. */
 type ServedAnswer = { readonly text: string; readonly whole: boolean };
 
-/** Throws if there is no answer. The detail of the failure stays with the run; only its code is passed on. */
-export const answerFromOutcome = ({ status, output, failure }: RunOutcome): ServedAnswer => {
+/** Throws if there is no answer: with its code, and with the causes if the caller sees them. */
+export const answerFromOutcome = async (
+  { status, output, failure }: RunOutcome,
+  run: Pick<ServedRun, 'causes'>,
+): Promise<ServedAnswer> => {
   if (output !== '' && status !== 'failed' && status !== 'cancelled')
     return { text: output, whole: status === 'completed' };
-  const { code, retryAfterMs } = failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' };
-  throw new CloisterError(code, undefined, retryAfterMs === undefined ? {} : { retryAfterMs });
+  throw new RunFailedError(failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' }, await run.causes());
 };
 
 /** The name that the ids of an answer are built from. A run with client tools takes several requests, so each answer gets a number. */
@@ -28,7 +31,7 @@ export const awaitAnswerEnd = async (run: ServedRun): Promise<AnswerEnd> => {
   const pause = (await run.pause?.()) ?? null;
   if (pause !== null) return { ...pause, answer: { text: '', whole: pause.partial !== true } };
   const outcome = await run.outcome;
-  return { spent: outcome.spent, answer: answerFromOutcome(outcome), calls: [] };
+  return { spent: outcome.spent, answer: await answerFromOutcome(outcome, run), calls: [] };
 };
 
 type CollectedAnswer = { readonly text: string; readonly activity: string };
@@ -63,7 +66,7 @@ export const answerAsCall = (run: ServedRun, tool: string | null): ServedRun => 
     pieces: () => activityOf(run.pieces()),
     pause: async () => {
       const outcome = await run.outcome;
-      const { text, whole } = answerFromOutcome(outcome);
+      const { text, whole } = await answerFromOutcome(outcome, run);
       const args = extractJson(text);
       if (!isObject(args)) throw new CloisterError('answer_schema');
       const call = { id: `call_${run.run}`, name: tool, args, json: text };

@@ -1,7 +1,8 @@
 // Failures as an HTTP client sees them: a status, and the texts of the catalogue.
 import { CloisterError, errorCatalogue, limitBehind, omitUndefined } from '#base';
 import type { ErrorClass, ErrorCode, Failure } from '#base';
-import type { ClientFailure } from '#contracts';
+import { describeCause } from '#contracts';
+import type { Cause, ClientFailure } from '#contracts';
 
 const byClass: Readonly<Record<ErrorClass, number>> = {
   config: 400,
@@ -64,6 +65,7 @@ export const httpStatus = (code: ErrorCode): number => byCode[code] ?? byClass[e
 /** Why a request was not served. A client's mistake is reported with its detail; anything else only with the texts of the catalogue. */
 export const clientError = (error: unknown): ClientFailure => {
   const failure: Failure = error instanceof CloisterError ? error.failure : { code: 'defect' };
+  if (error instanceof RunFailedError) return clientFailure(failure, error.causes);
   const shown = clientFailure(failure);
   // Clients must not see the details of an internal failure. `server_stopping` is a 503 but not an internal failure.
   const isInside = shown.status >= 500 && failure.code !== 'server_stopping';
@@ -74,11 +76,35 @@ export const clientError = (error: unknown): ClientFailure => {
 /** Failures whose detail the runtime writes about the run's own answer. Nothing in it comes from a service of the operator. */
 const codesWithDetail: ReadonlySet<ErrorCode> = new Set(['plan_invalid']);
 
-/** How a run failed. Most details stay in the cell where the failure happened. */
-export const clientFailure = (failure: Failure): ClientFailure => {
+/** A run without an answer. Its causes are told; for a caller who does not see them, there are none. */
+export class RunFailedError extends CloisterError {
+  readonly causes: readonly Cause[];
+  constructor({ code, retryAfterMs }: Failure, causes: readonly Cause[]) {
+    super(code, undefined, retryAfterMs === undefined ? {} : { retryAfterMs });
+    this.causes = causes;
+  }
+}
+
+const [causesMax, causeCharsMax] = [10, 500];
+
+/** The causes as the end of a message, one on each line; empty if there are none. */
+export const causesText = (causes: readonly Cause[]): string => {
+  const texts = causes.slice(0, causesMax).map((cause) => {
+    const text = describeCause(cause).replace(/\s+/gu, ' ');
+    return `\n${text.length <= causeCharsMax ? text : `${text.slice(0, causeCharsMax)}…`}`;
+  });
+  return `${texts.join('')}${causes.length > causesMax ? `\n… ${causes.length - causesMax} more` : ''}`;
+};
+
+/**
+ * How a run failed. Most details stay in the cell where the failure happened. `causes`: what a caller who sees causes is told
+ * about it.
+ */
+export const clientFailure = (failure: Failure, causes: readonly Cause[] = []): ClientFailure => {
   const { code, detail = '', retryAfterMs } = failure;
   const { class: kind, summary, suggestion, retryable } = errorCatalogue[code];
-  const message = codesWithDetail.has(code) && detail !== '' ? `${summary} ${detail}` : summary;
+  const isTold = causes.length === 0 && codesWithDetail.has(code) && detail !== '';
+  const message = isTold ? `${summary} ${detail}` : `${summary}${causesText(causes)}`;
   const more = omitUndefined({ retryAfterMs, limit: limitBehind(failure) });
   return { status: httpStatus(code), code, class: kind, message, suggestion, retryable, ...more };
 };

@@ -9,7 +9,7 @@ export {
   requestArguments,
 } from './answer.ts';
 export type { AnswerEnd } from './answer.ts';
-export { clientError, clientFailure, httpStatus, operatorHints } from './client-failure.ts';
+export { causesText, clientError, clientFailure, httpStatus, RunFailedError, operatorHints } from './client-failure.ts';
 export { startOrContinue, separateResults, parseTool, splitDialog } from './client-tools.ts';
 export { BodyFields } from './body-fields.ts';
 export { withoutIgnored } from './ignored-fields.ts';

@@ -131,5 +131,6 @@ const fakeRun = (
   pieces: async function* () {
     yield* pieces;
   },
+  causes: async () => [],
   cancel: () => {},
 });

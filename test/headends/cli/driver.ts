@@ -161,7 +161,15 @@ const fakeSession = (
     cancelled.resolve();
   };
   const iterable = { [Symbol.asyncIterator]: events };
-  return { ...noMail, ...iterable, run, outcome: ended.promise, cancel, events: () => iterable };
+  return {
+    ...noMail,
+    ...iterable,
+    run,
+    outcome: ended.promise,
+    cancel,
+    causes: async () => [],
+    events: () => iterable,
+  };
 };
 
 const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {

@@ -128,6 +128,7 @@ test('run --json prints the outcome, the cells and the events', async () => {
     spawned: [],
     cells,
     events,
+    causes: [],
   });
   expect(stderr).toBe('');
 });

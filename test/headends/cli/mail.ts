@@ -197,6 +197,7 @@ export const fakeResident = (given: Scene, behaviour: Behaviour, said: (text: st
       behaviour.onFinish?.('finish');
       end();
     },
+    causes: async () => [],
     events: () => ({ [Symbol.asyncIterator]: iterate }),
     [Symbol.asyncIterator]: iterate,
   };

@@ -181,8 +181,26 @@ test('show and the events name the models that a cell did without, and why', asy
 test('show names the limit that ended a cell', async () => {
   const failure = { code: 'agent_limit', limit: 'mailTimeout' } as const;
   const { stdout } = await cli(['show', 'last'], scene({ childFailure: failure }));
-  expect(stdout).toContain(`\nEnded by a limit:\n${childId}  mailTimeout\n`);
-  expect((await cli(['show', 'last'], scene())).stdout).not.toContain('Ended by a limit');
+  expect(stdout).toContain(`\nFailures:\n  lead › researcher: limit mailTimeout reached: The `);
+  expect((await cli(['show', 'last'], scene())).stdout).not.toContain('Failures:');
+});
+
+test('a cause is cut to a line with the command that shows all of it, and shown whole with --verbose', async () => {
+  const detail = `ENOENT: no such file or directory, open '/srv/${'a/'.repeat(60)}plan.md'`;
+  const given = scene({ childFailure: { code: 'tool_failed', detail } });
+  const { stdout } = await cli(['show', 'last'], given);
+  expect(stdout).toMatch(
+    /\nFailures:\n {2}lead › researcher: failed: .{20,60}…\nIn full: npx cloister show .* --verbose\n/u,
+  );
+  expect(stdout).not.toContain('plan.md');
+  expect((await cli(['show', 'last', '--verbose'], given)).stdout).toContain("plan.md'");
+  for (const command of [
+    ['run', 'lead', 'Go'],
+    ['run', 'lead', 'Go', '--verbose'],
+  ])
+    expect((await cli(command, given)).stderr).toContain('lead › researcher: failed: ');
+  const json = JSON.parse((await cli(['run', 'lead', 'Go', '--json'], given)).stdout) as { causes: readonly object[] };
+  expect(json.causes).toMatchObject([{ path: ['lead', 'researcher'], code: 'tool_failed', detail, ended: true }]);
 });
 
 test('a refused call is listed with the path to the agent', () => {

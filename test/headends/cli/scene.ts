@@ -1,7 +1,9 @@
 // One run of a lead and its children, in every form in which the runtime reports it. Foreign text can be put anywhere.
+import { errorCatalogue, limitBehind, omitUndefined } from '#base';
 import type { CellId, Failure, Hash, RunId } from '#base';
 import type {
   AuditReport,
+  Cause,
   CellReport,
   DurableEvent,
   Explanation,
@@ -264,6 +266,24 @@ export const reportOf = (given: Scene): RunReport => {
     endedAt: startAt + 4200,
     cells: [cell(leadId, null), ...childIds(given).map((id) => cell(id, leadId))],
     events: eventsOf(given),
+    causes: given.childFailure === null ? [] : [causeOf(given, given.childFailure)],
+  };
+};
+
+/** How the child failed. */
+const causeOf = ({ agent, childAgent }: Scene, failure: Failure): Cause => {
+  const limit = limitBehind(failure);
+  return {
+    ...omitUndefined({ detail: failure.detail, limit }),
+    cell: childId,
+    path: [agent, childAgent],
+    at: startAt,
+    what: limit === undefined ? 'agent' : 'limit',
+    name: limit ?? childAgent,
+    code: failure.code,
+    summary: errorCatalogue[failure.code].summary,
+    times: 1,
+    ended: true,
   };
 };
 

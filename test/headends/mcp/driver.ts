@@ -123,6 +123,7 @@ export const fakeService = ({
         pieces: () => {
           throw new Error('not used');
         },
+        causes: async () => [],
         cancel: () => undefined,
       };
     },

@@ -142,7 +142,7 @@ describe.each(providers)('%s', (name, modelFor) => {
       expect(APICallError.isInstance(error)).toBe(true);
       expect(error).toMatchObject(expected);
       // The message is ours, so the client has parsed the error.
-      expect((error as APICallError).message).toMatch(/^[A-Z].*\.$/u);
+      expect((error as APICallError).message).toMatch(/^[A-Z].*\.$/su);
     }
     await expect(partsOf(modelFor('nobody', served), { prompt: userPrompt('Hi') })).rejects.toMatchObject({
       statusCode: 404,

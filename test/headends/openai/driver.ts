@@ -99,6 +99,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
         pieces: async function* () {
           yield* fakeRun.pieces ?? text(outcome.output);
         },
+        causes: async () => [],
         cancel: () => undefined,
       };
     },

@@ -80,18 +80,20 @@ const scenes: Readonly<Record<string, Scene>> = {
   'a message that never was': async () => 'm-none',
 };
 
+const by = (signal: AbortSignal) => ({ signal, caller: { name: 'ana' } });
+
 describe('what is answered to', () => {
   test.for(Object.entries(scenes))('%s', async ([, act]) => {
     const { gate, cloister } = await openResident();
     const session = await cloister.spawn('host', { message: 'hello' });
     await gate.arrived(1);
     const message = await act(session, gate);
-    const [early, own] = [told(awaitAnswer(session, message, never)), told(session.answer(message))];
+    const [early, own] = [told(awaitAnswer(session, message, by(never))), told(session.answer(message))];
     const pushed = setInterval(() => gate.open({ stay: true }), 1);
     if (message === 'm-none') session.finish();
     const answer = await own;
     expect(await early).toEqual(answer);
-    expect(await told(awaitAnswer(session, message, never))).toEqual(answer);
+    expect(await told(awaitAnswer(session, message, by(never)))).toEqual(answer);
     clearInterval(pushed);
   });
 });
@@ -102,12 +104,15 @@ test('an aborted wait ends while the agent still works, and the answer can be re
   await gate.arrived(1);
   const message = session.send('later');
   const going = new AbortController();
-  const waiting = [message, undefined].map((one) => told(awaitAnswer(session, one, going.signal)));
+  const waiting = [message, undefined].map((one) => told(awaitAnswer(session, one, by(going.signal))));
   await turn();
   going.abort();
   expect(await Promise.all(waiting)).toEqual(['cancelled', 'cancelled']);
   expect(gate.waiting).toBe(1);
   gate.open();
-  expect(await awaitAnswer(session, message, never)).toMatchObject({ text: 'host: later', correlation_id: message });
-  expect(await told(awaitAnswer(session, message, AbortSignal.abort()))).toBe('cancelled');
+  expect(await awaitAnswer(session, message, by(never))).toMatchObject({
+    text: 'host: later',
+    correlation_id: message,
+  });
+  expect(await told(awaitAnswer(session, message, by(AbortSignal.abort())))).toBe('cancelled');
 });

@@ -158,6 +158,7 @@ export class FakeService implements AgentService {
       outcome: settled,
       events: () => this.#events(run),
       pieces: () => nothing(),
+      causes: async () => [],
       cancel: () => undefined,
     };
   }
@@ -174,6 +175,7 @@ export class FakeService implements AgentService {
       outcome: Promise.resolve(ended),
       events: () => this.#events(summary.run),
       pieces: () => nothing(),
+      causes: async () => [],
       cancel: () => undefined,
     };
   }
@@ -307,6 +309,7 @@ const reportOf = (run: RunId, { request, state, outcome: ended }: StoredRun): Ru
       },
     ],
     events: eventsOf(run),
+    causes: [],
   };
 };
 

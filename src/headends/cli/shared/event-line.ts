@@ -1,7 +1,7 @@
 // One plain line for each durable event worth showing.
 import { limitSentence } from '#base';
-import type { CellId, PublicFailure } from '#base';
-import type { DurableEvent } from '#contracts';
+import type { CellId } from '#base';
+import type { DurableEvent, EventError } from '#contracts';
 import {
   describeAmendment,
   describeCacheUse,
@@ -18,7 +18,7 @@ import { crossingEndName, toolNameOf } from './run-progress.ts';
 import type { RunProgress } from './run-progress.ts';
 import { excerpt, sanitizeLine } from './sanitize-text.ts';
 
-const excerptColumns = 72;
+const [excerptColumns, detailColumns] = [72, 160];
 
 /** Null for events shown only with --verbose. The event must be sanitized. */
 export const eventLine = (event: DurableEvent, runProgress: RunProgress, verbose: boolean): string | null => {
@@ -48,13 +48,13 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'tool-start':
       return verbose ? `tool ${event.tool} ${excerpt(event.args, excerptColumns)}` : null;
     case 'tool-end':
-      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}${pathSuffix(event)}`;
+      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}${pathSuffix(event)}`;
     case 'child-start':
       return isCoveredByTask(event.cell, runProgress, verbose) ? null : `→ ${event.childAgent}  started`;
     case 'child-end':
       return isCoveredByTask(event.cell, runProgress, verbose)
         ? null
-        : `← ${event.childAgent}  ${event.status} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;
+        : `← ${event.childAgent}  ${event.status} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}`;
     case 'wait-start':
       return event.for === undefined ? `waiting ${formatDuration(event.ms)}` : describeSpawnedWait(event, runProgress);
     case 'crossing':
@@ -72,7 +72,9 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'task':
       return describeTask(event, runProgress, verbose);
     case 'session-end':
-      return child && !verbose ? null : `${event.status} ${formatDuration(event.spent.ms)}${errorSuffix(event.error)}`;
+      return child && !verbose
+        ? null
+        : `${event.status} ${formatDuration(event.spent.ms)}${errorSuffix(event.error, verbose)}`;
     case 'run-resume':
       return `resumed after ${formatDuration(event.downMs)}`;
     case 'run-fork':
@@ -136,7 +138,7 @@ const describeModelCall = (event: DurableEvent & { type: 'model-end' }, verbose:
   const head = `model ${event.model} ${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}`;
   const uncertain = event.uncertain > 0 ? `, ${compactNumber(event.uncertain)} uncertain` : '';
   const used = `, ${compactNumber(event.inputTokens)} tokens in${describeCacheUse(event)}, ${compactNumber(event.outputTokens)} out, ${money(event.usd)}`;
-  return `${head}${event.ok ? used : ''}${uncertain}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;
+  return `${head}${event.ok ? used : ''}${uncertain}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}`;
 };
 
 type Sizes = Pick<DurableEvent & { type: 'model-end' }, 'bytesIn' | 'charsIn' | 'bytesOut' | 'charsOut'>;
@@ -155,8 +157,13 @@ const pathSuffix = ({ path }: DurableEvent & { type: 'tool-end' }): string =>
 
 const pathText = (path: readonly string[]): string => path.map((name) => sanitizeLine(name)).join(' > ');
 
-const errorSuffix = (error: PublicFailure | null): string =>
-  error === null ? '' : `: ${error.summary}${limitSentence(error)}`;
+/** The detail is cut to a line; `show` has all of it. */
+const errorSuffix = (error: EventError | null, verbose: boolean): string => {
+  if (error === null) return '';
+  const { summary, detail } = error;
+  const said = detail === undefined ? '' : ` ${verbose ? sanitizeLine(detail) : excerpt(detail, detailColumns)}`;
+  return `: ${summary}${limitSentence(error)}${said}`;
+};
 
 /** Which variables are missing is for `cloister check` to say: events are also sent to clients of a server. */
 const describePassedOver = (models: readonly string[]): string =>

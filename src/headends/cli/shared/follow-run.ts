@@ -16,6 +16,7 @@ import { cliOutcomeJson, missingAgentLines, spawnedLines } from './answer.ts';
 import { openAnswerView } from './answer-view.ts';
 import type { AnswerView } from './answer-view.ts';
 import { auditLines } from './audit-lines.ts';
+import { causeLines } from './cause-lines.ts';
 import type { CommandContext } from './define-command.ts';
 import { cliFailureJson, errorLines, exitCode, exitOfOutcome } from './errors.ts';
 import type { ExitCode } from './errors.ts';
@@ -65,7 +66,8 @@ export const followRun = async (options: FollowRunOptions, context: CommandConte
   if (session.resident) void finishWhenAnswered(session, cloister);
   const view = openAnswerView(options.request, context);
   const { outcome, isTeam } = await showLiveRun(session, cloister, { ...options, view }, context);
-  const ended = { ...options, view, cloister, outcome, isTeam: isTeam && options.isPlan !== true };
+  const causes = (): ReturnType<RunSession['causes']> => session.causes();
+  const ended = { ...options, view, cloister, outcome, causes, isTeam: isTeam && options.isPlan !== true };
   const code = await reportEnd(ended, context);
   return interrupts.seen ? exitCode.cancelled : code;
 };
@@ -75,13 +77,15 @@ type EndedRun = FollowRunOptions & {
   readonly outcome: RunOutcome;
   readonly isTeam: boolean;
   readonly view: AnswerView;
+  readonly causes: RunSession['causes'];
 };
 
 const reportEnd = async (ended: EndedRun, context: CommandContext): Promise<ExitCode> => {
   const { request, isDemo = false, cloister, outcome } = ended;
   const { output } = context;
   const also = ended.extraJson?.() ?? {};
-  if (request.jsonl) output.jsonLine({ type: 'outcome', ...cliOutcomeJson(outcome), ...also });
+  if (request.jsonl)
+    output.jsonLine({ type: 'outcome', ...cliOutcomeJson(outcome), causes: await ended.causes(), ...also });
   // Print the answer first, so that it is out whatever fails below.
   else if (!request.json) (ended.showAnswer ?? showUsualAnswer(ended))(outcome);
   const { notices, failures } = (await ended.finish?.(outcome, cloister)) ?? { notices: [], failures: [] };
@@ -100,6 +104,7 @@ const reportEnd = async (ended: EndedRun, context: CommandContext): Promise<Exit
       ...ofTeam,
       cells: report.cells,
       events: report.events,
+      causes: report.causes,
       ...also,
       ...checked,
     });
@@ -141,6 +146,9 @@ const showFigures = (
   if (tasks.length > 0) printer.print('', ...taskLines(tasks, printer));
   else printer.print(...missingAgentLines(outcome));
   printer.print(...spawnedLines(outcome));
+  const { workspace, verbose } = request;
+  const causes = causeLines(report.causes, { run: report.run, workspace, verbose }, printer);
+  if (causes.length > 0) printer.print('', ...causes);
   if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
   if (audit !== null) printer.print('', ...auditLines(audit, report.events, printer.paint));
   if (notices.length > 0) printer.print('', ...notices.map((line) => sanitizeLine(line)));

@@ -1,0 +1,54 @@
+// Why something in a run failed, for those who may see causes. No model is ever shown one.
+import type { CellId, ErrorCode, LimitName } from '#base';
+
+/** One failure in one cell of a run. */
+export type Cause = {
+  readonly cell: CellId;
+  /** The agents from the root down to the one in whose cell it happened. */
+  readonly path: readonly string[];
+  /** Epoch milliseconds; of several, the last. */
+  readonly at: number;
+  /** `agent`: the agent of the cell itself, or one that it could not start. */
+  readonly what: 'tool' | 'model' | 'server' | 'limit' | 'plan' | 'answer' | 'task' | 'agent';
+  /** The tool, model, limit, task or agent; null for the others, which `detail` names. */
+  readonly name: string | null;
+  readonly code: ErrorCode;
+  /** The text of the catalogue. */
+  readonly summary: string;
+  readonly limit?: LimitName;
+  /** Its own words: a tool's error text, a provider's message, the problems of a plan. Secrets are redacted. */
+  readonly detail?: string;
+  /** How often it happened in a row. */
+  readonly times: number;
+  /** Whether the cell ended with it. */
+  readonly ended: boolean;
+};
+
+/** One cause as text: `lead › researcher: tool read_file failed: ENOENT: no such file`. */
+export const describeCause = (cause: Cause): string => {
+  const { path, detail, summary, times, what, limit } = cause;
+  // The name of a limit is said already, and the text of an agent's own end says nothing without its summary.
+  const said =
+    detail === undefined ? summary : what === 'agent' && limit === undefined ? `${summary} ${detail}` : detail;
+  return `${path.join(' › ')}: ${describeFailed(cause)}: ${said}${times === 1 ? '' : ` (${times} times)`}`;
+};
+
+const describeFailed = ({ what, name, path, ended }: Cause): string => {
+  switch (what) {
+    case 'tool':
+    case 'model':
+      return `${what} ${name} failed`;
+    case 'server':
+      return 'a tool server failed';
+    case 'limit':
+      return `limit ${name} reached`;
+    case 'plan':
+      return 'the plan was rejected';
+    case 'answer':
+      return 'the answer was rejected';
+    case 'task':
+      return `task ${name} was not started`;
+    case 'agent':
+      return ended || name === path.at(-1) ? 'failed' : `agent ${name} gave no answer`;
+  }
+};
