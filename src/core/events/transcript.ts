@@ -74,7 +74,8 @@ const readEvent = (cell: CellState, event: DurableEvent, full: boolean): void =>
     case 'tool-end':
     case 'child-end': {
       const { op, ms, error, details } = event;
-      const found = cell.entries.flatMap(({ results }) => results).findLast((one) => one.op === op);
+      const entry = cell.entries.findLast(({ results }) => results.some((one) => one.op === op));
+      const found = entry?.results.findLast((one) => one.op === op);
       if (found === undefined) return;
       Object.assign(found, { ms, error, result: details?.result ?? null });
       if (details !== undefined && 'output' in details && details.output !== undefined) found.output = details.output;
@@ -92,12 +93,14 @@ const readEvent = (cell: CellState, event: DurableEvent, full: boolean): void =>
 const startEntry = (cell: CellState, event: EventOf<'model-start'>, full: boolean): EntryState => {
   const { at, turn, op, model, details = { shown: [] } } = event;
   const before = cell.prompt;
+  const last = cell.entries.at(-1);
   cell.prompt = nextPrompt(before, details);
   const kept = new Set(cell.prompt);
   return {
     at,
     turn,
-    attempt: 1 + cell.entries.filter((one) => one.turn === turn).length,
+    // A long-lived agent counts its turns anew for each message, so the same turn again is a retry only after a failure.
+    attempt: last?.turn === turn && last.error !== null ? last.attempt + 1 : 1,
     op,
     model,
     shown: full ? cell.prompt : details.shown,
