@@ -241,6 +241,8 @@ export type CheckReport = {
     readonly name: string;
     readonly file: string;
     readonly description: string;
+    /** Where it was found, if no path was given. */
+    readonly from?: 'here' | 'config' | 'home';
   } & ToolNames)[];
   readonly problems: readonly Problem[];
 } & Topology;

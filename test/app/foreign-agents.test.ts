@@ -131,3 +131,22 @@ test('a folder with agents of other runtimes says that it has them; other Markdo
     },
   ]);
 });
+
+test('without paths, the agents here, of the config and of the home folder are listed with where they come from', async () => {
+  const folders = createFolders({
+    'here.ai': ai(),
+    'shared/both.ai': ai(),
+    '~/elsewhere/one.ai': ai(),
+    '~/.ai-agent/agents/mine.ai': ai(),
+  });
+  folders.write({ '.ai-agent.json': { agents: ['shared', folders.path('~/elsewhere'), 'missing'] } });
+  const { agents, ok } = await check(folders, [], { syntaxOnly: true });
+  expect(ok).toBe(true);
+  expect(agents.map(({ name, from }) => `${name} ${from}`).toSorted((one, other) => (one < other ? -1 : 1))).toEqual([
+    'both config',
+    'here here',
+    'mine home',
+    'one config',
+  ]);
+  expect((await check(folders, ['here.ai'], { syntaxOnly: true })).agents[0]).not.toHaveProperty('from');
+});

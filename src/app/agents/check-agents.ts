@@ -25,6 +25,7 @@ import {
 } from '#core/registry';
 import { Configs } from './configs.ts';
 import type { Config } from './configs.ts';
+import { findPlaces } from './find-places.ts';
 import { fileWarnings, notLoadedWarnings } from './file-warnings.ts';
 import { findRequiredConfig, providerName, runtimeTools } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
@@ -45,10 +46,14 @@ type CheckAgentsOptions = {
   readonly connect?: boolean;
 };
 
-export const checkAgents = async (paths: readonly string[], options: CheckAgentsOptions): Promise<CheckReport> => {
+/** Without paths: the agents here, in the folders of the config, and in the home folder. */
+export const checkAgents = async (given: readonly string[], options: CheckAgentsOptions): Promise<CheckReport> => {
   const { launch, syntaxOnly = false, connect = false } = options;
-  const registry = await loadRegistry(paths, { configs: new Configs(launch), syntaxOnly, inspectOnly: !connect });
-  const problems = [...registry.problems];
+  const configs = new Configs(launch);
+  const places = given.length === 0 ? await findPlaces(configs) : null;
+  const paths = places?.paths ?? given;
+  const registry = await loadRegistry(paths, { configs, syntaxOnly, inspectOnly: !connect });
+  const problems = [...registry.problems, ...(places !== null && syntaxOnly ? configs.problems : [])];
   const redact = registry.resolver.redactFor(null);
   const probed = connect ? await probeServers(registry.agents, registry.resolver, launch) : noFindings;
   problems.push(...redactProblems(probed.problems, redact));
@@ -57,9 +62,15 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
   );
   const unchecked = [...own, ...probed.warnings];
   const agents = [
-    ...[...registry.linked.values()].map(({ file: { name, path, frontmatter } }) => ({ name, path, ...frontmatter })),
+    ...[...registry.linked.values()].map(({ path: at, file: { name, path, frontmatter } }) => ({
+      ...(places === null ? {} : { from: places.fromOf(at) }),
+      name,
+      path,
+      ...frontmatter,
+    })),
     ...registry.teams.flatMap(({ file }) => (file.isBroken ? [] : { ...file, toolName: file.name })),
-  ].map(({ name, path: file, description = `The team ${name}.`, toolName = name }) => ({
+  ].map(({ name, path: file, description = `The team ${name}.`, toolName = name, ...rest }) => ({
+    ...('from' in rest && rest.from !== undefined ? { from: rest.from } : {}),
     name,
     file,
     description,

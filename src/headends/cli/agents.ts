@@ -10,13 +10,15 @@ import { tableLines } from './shared/table.ts';
 
 /** Files that cannot be read as agents are counted on stderr; `check` says what is wrong with them. */
 export default defineCommand({
-  about: 'list the agents in files and folders',
+  about: 'list agents: those here, in the folders of the config and in the home folder, or those in the given paths',
   examples: ['cloister agents', 'cloister agents team/'],
-  arguments: pathsArgument,
+  arguments: { paths: { ...pathsArgument.paths, absent: [], absentAbout: 'all that can be found by name' } },
   options: configOption,
   run: async ({ paths, config, json }, { runtime, output }) => {
-    const { ok, agents, problems } = await runtime.check({ paths, syntaxOnly: true, connect: false, config });
+    const { ok, agents, problems, warnings } = await runtime.check({ paths, syntaxOnly: true, connect: false, config });
     output.result(json, agents, (printer) => agentLines(agents, paths, printer));
+    const others = warnings.filter(({ code }) => code === 'agents-not-loaded');
+    if (!json) for (const { message } of others) output.err.print(sanitizeLine(message));
     const found = plural(Math.max(1, problems.length), 'problem');
     if (!ok && !json) output.err.print(`${found}: see \`cloister check ${joinPaths(paths)}\``);
     return ok ? exitCode.completed : exitCode.config;
@@ -30,6 +32,9 @@ const agentLines = (agents: CheckReport['agents'], paths: readonly string[], scr
     [
       { title: 'agent', shrinksTo: 16, value: ({ name }) => sanitizeLine(name) },
       { title: 'file', shrinksTo: 20, value: ({ file }) => sanitizeLine(file) },
+      ...(agents.some(({ from }) => from !== undefined)
+        ? [{ title: 'from', value: ({ from = 'here' }: CheckReport['agents'][number]) => places[from] }]
+        : []),
       { title: 'description', shrinksTo: 20, value: ({ description }) => excerpt(description, 120) },
     ],
     agents,
@@ -37,4 +42,6 @@ const agentLines = (agents: CheckReport['agents'], paths: readonly string[], scr
   );
 };
 
-const joinPaths = (paths: readonly string[]): string => sanitizeLine(paths.join(' '));
+const joinPaths = (paths: readonly string[]): string => (paths.length === 0 ? '.' : sanitizeLine(paths.join(' ')));
+
+const places = { here: 'this folder', config: 'config', home: 'home folder' };

@@ -181,6 +181,21 @@ scout  agents/scout.ai  Looks things up on the web.
   expect(seen).toEqual([{ paths: ['team'], syntaxOnly: true, connect: false, config: 'c.json' }]);
   const broken = await withFiles(['agents'], files({ ok: false, problems: [problem()] }));
   expect(broken).toMatchObject({ code: 1, stderr: '1 problem: see `cloister check .`\n' });
+  const [lead, scout] = checkReport().agents;
+  const everywhere = await withFiles(
+    ['agents'],
+    files({
+      agents: [
+        { ...lead!, from: 'here' },
+        { ...scout!, from: 'home' },
+      ],
+    }),
+  );
+  expect(seen.at(-1)).toMatchObject({ paths: [] });
+  expect(everywhere.stdout).toBe(`agent  file             from         description
+lead   lead.ai          this folder  Leads the research.
+scout  agents/scout.ai  home folder  Looks things up on the web.
+`);
   const none = await withFiles(['agents', 'x'], files({ agents: [] }));
   expect(none.stdout).toBe('No agents found in x.\nCreate some with `cloister init`, or pass an .ai file.\n');
   const json = await withFiles(['agents', '--json'], files({}));
