@@ -150,3 +150,63 @@ test('without paths, the agents here, of the config and of the home folder are l
   ]);
   expect((await check(folders, ['here.ai'], { syntaxOnly: true })).agents[0]).not.toHaveProperty('from');
 });
+
+const mcpFile = {
+  mcpServers: {
+    notes: {
+      command: process.execPath,
+      args: ['${DIR:-x}'],
+      env: { KEY: '${NOTES_KEY}' },
+      timeout: 5,
+      alwaysAllow: ['a'],
+    },
+    web: { type: 'http', url: 'https://x.example', headers: { A: '${TOKEN:-t}' } },
+    off: { command: 'off', disabled: true },
+  },
+};
+
+test('the servers of a .mcp.json are used if the config names the file, and only then', async () => {
+  const files = { 'a.ai': ai('tools: notes, web'), '.mcp.json': mcpFile };
+  const without = createFolders({ ...files, '.ai-agent.json': {} }, { env: { NOTES_KEY: 'k' } });
+  expect(problemLines(await check(without, ['a.ai']))).toHaveLength(2);
+  const folders = createFolders({ ...files, '.ai-agent.json': { mcp: './.mcp.json' } }, { env: { NOTES_KEY: 'k' } });
+  const report = await check(folders, ['a.ai']);
+  expect(problemLines(report)).toEqual([]);
+  expect(report.reach['a']).toMatchObject({
+    servers: ['notes', 'web'],
+    env: expect.arrayContaining(['NOTES_KEY', 'DIR', 'TOKEN']),
+  });
+  expect(report.warnings.filter(({ code }) => code === 'key-ignored').map(({ message }) => message)).toEqual([
+    expect.stringContaining('.mcp.json `notes.timeout`: How long a call may take'),
+    expect.stringContaining('.mcp.json `notes.alwaysAllow`: Nobody is asked'),
+    expect.stringContaining('.mcp.json `off.disabled`: Written as'),
+  ]);
+});
+
+test('a server of the config wins over one of the .mcp.json; a disabled one does not exist', async () => {
+  const folders = createFolders({
+    'a.ai': ai('tools: notes, off'),
+    'sub/.mcp.json': mcpFile,
+    '.ai-agent.json': { mcp: 'sub/.mcp.json', mcpServers: { notes: { command: 'own' } } },
+  });
+  const { configs, problems } = await load(folders, 'a.ai');
+  expect(problemLines({ problems })).toEqual([expect.stringContaining('No tool or server is named "off"')]);
+  const { servers } = configs.forFile(folders.path('a.ai')).resolved;
+  expect(servers['notes']).toMatchObject({ value: { command: 'own' }, folder: folders.path('.') });
+  expect(servers['web']).toMatchObject({ source: folders.path('sub/.mcp.json'), folder: folders.path('sub') });
+});
+
+test.each([
+  [{ mcp: 'gone.json' }, {}, /gone\.json: The file does not exist; fix `mcp` in \.ai-agent\.json/u],
+  [{ mcp: 'm.json' }, { 'm.json': '{' }, /^m\.json:1: Not valid JSON/u],
+  [{ mcp: 'm.json' }, { 'm.json': {} }, /^m\.json:1: Expected an object with `mcpServers`/u],
+  [
+    { mcp: 'm.json' },
+    { 'm.json': { mcpServers: { a: { command: 'a', odd: 1 } } } },
+    /^m\.json:1 mcpServers\.a\.odd: Unknown key/u,
+  ],
+  [{ mcp: 5 }, {}, /mcp: Expected a string/u],
+])('the config %j is refused', async (config, files, words) => {
+  const folders = createFolders({ 'a.ai': ai(), '.ai-agent.json': config, ...files });
+  expect(problemLines(await check(folders, ['a.ai']))).toEqual([expect.stringMatching(words)]);
+});

@@ -18,6 +18,7 @@ import {
 import type { Of, Shape, ShapePath, ShapeFields } from '#base/shapes';
 import { agentNameShape, priceShape, spawnCapsShape, vendorList } from '#contracts';
 import type { ConfigLayer, Problem, ProviderConfig, ServerConfig, ModelFacts } from '#contracts';
+import { convertServers, mcpEntries } from './mcp-file.ts';
 import { readJsonFile } from './read-json-file.ts';
 import type { JsonFile } from './read-json-file.ts';
 
@@ -106,6 +107,7 @@ const serverShapes: Readonly<Record<ServerConfig['type'], Shape<ServerConfig>>> 
 const partShapes = {
   defaults: jsonObject('an object'),
   agents: listOf(notEmpty),
+  mcp: literalText,
   skills: listOf(notEmpty),
   defaultAgent: { ...agentNameShape, expected: 'an agent name, which is its file name without `.ai`' },
   env: mapOf(
@@ -119,7 +121,10 @@ const partShapes = {
 export type CheckedConfig = Pick<
   ConfigLayer,
   'providers' | 'servers' | 'defaults' | 'agents' | 'skills' | 'defaultAgent' | 'env' | 'plain' | 'spawns'
->;
+> & {
+  /** The path of a file with tool servers, in the format of other programs. */
+  readonly mcp?: string;
+};
 
 const keys = ['providers', 'mcpServers', ...Object.keys(partShapes)];
 
@@ -137,18 +142,39 @@ export const checkConfig = (
   return { config: readParts(parts, file), problems: file.problems };
 };
 
+/** The servers of a `.mcp.json`. `ignored`: keys that have no effect. */
+export const checkMcpFile = (
+  name: string,
+  text: string,
+): {
+  readonly servers: CheckedConfig['servers'];
+  readonly problems: readonly Problem[];
+  readonly ignored: readonly Problem[];
+} => {
+  const file = readJsonFile(name, text);
+  const entries = mcpEntries(file.value);
+  if (entries === null && file.problems.length === 0) file.add([], 'Expected an object with `mcpServers`.');
+  const { servers, notes } = convertServers(entries ?? {});
+  return {
+    servers: readEntries({ mcpServers: servers }, 'mcpServers', file, readServer),
+    problems: file.problems,
+    ignored: notes.map(({ line, key, message }) => ({ file: name, line, key, message, nearest: null })),
+  };
+};
+
 const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
   const read = <K extends keyof typeof partShapes>(key: K): Of<(typeof partShapes)[K]> | undefined =>
     parts[key] === undefined
       ? undefined
       : readWhole(partShapes[key] as Shape<Of<(typeof partShapes)[K]>>, parts[key], file, [key]);
-  const [defaultAgent, skills] = [read('defaultAgent'), read('skills')];
+  const [defaultAgent, skills, mcp] = [read('defaultAgent'), read('skills'), read('mcp')];
   return {
     providers: readEntries(parts, 'providers', file, readProvider),
     servers: readEntries(parts, 'mcpServers', file, readServer),
     defaults: withoutPrototype(read('defaults') ?? {}),
     agents: read('agents') ?? [],
     ...(skills === undefined ? {} : { skills }),
+    ...(mcp === undefined ? {} : { mcp }),
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
     env: withoutPrototype(read('env') ?? {}),
     plain: read('plain') ?? [],

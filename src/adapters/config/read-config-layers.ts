@@ -6,7 +6,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigLayer, Problem } from '#contracts';
-import { checkConfig } from './check-config.ts';
+import { checkConfig, checkMcpFile } from './check-config.ts';
 import type { CheckedConfig } from './check-config.ts';
 import { parseEnv } from './parse-env.ts';
 
@@ -22,7 +22,12 @@ type ConfigPlaces = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-type ReadConfig = { readonly layers: readonly ConfigLayer[]; readonly problems: readonly Problem[] };
+type ReadConfig = {
+  readonly layers: readonly ConfigLayer[];
+  readonly problems: readonly Problem[];
+  /** Keys that have no effect. */
+  readonly ignored: readonly Problem[];
+};
 
 const configName = '.ai-agent.json';
 const sidecarName = '.ai-agent.env';
@@ -54,31 +59,50 @@ export const readConfigLayers = (places: ConfigPlaces, known = new ConfigFiles()
     ...(explicit === undefined ? [] : [resolve(cwd, explicit)]),
     ...folders.map((folder) => join(resolve(cwd, folder), configName)),
   ];
-  const state: LayerReadState = { known, seen: new Set(), problems: [] };
+  const state: LayerReadState = { known, seen: new Set(), problems: [], ignored: [] };
   const layers: ConfigLayer[] = [];
   for (const [index, file] of files.entries()) {
-    const layer = readLayer(file, explicit !== undefined && index === 0, state);
-    if (layer !== null) layers.push(layer);
+    layers.push(...readLayer(file, explicit !== undefined && index === 0, state));
   }
-  return { layers: [...layers, shellLayer(resolve(cwd), env)], problems: state.problems };
+  const { problems, ignored } = state;
+  return { layers: [...layers, shellLayer(resolve(cwd), env)], problems, ignored };
 };
 
-type LayerReadState = { readonly known: ConfigFiles; readonly seen: Set<string>; readonly problems: Problem[] };
+type LayerReadState = {
+  readonly known: ConfigFiles;
+  readonly seen: Set<string>;
+  readonly problems: Problem[];
+  readonly ignored: Problem[];
+};
 
-const readLayer = (file: string, required: boolean, state: LayerReadState): ConfigLayer | null => {
+/** The layer of a file, and after it that of the `.mcp.json` that it names. */
+const readLayer = (file: string, required: boolean, state: LayerReadState): readonly ConfigLayer[] => {
   const folder = dirname(file);
   const text = readOnce(file, required, state);
   const config = text === null ? null : check(file, text, state);
   const sidecarFile = join(folder, sidecarName);
   const sidecarText = readOnce(sidecarFile, false, state);
-  if (config === null && sidecarText === null) return null;
-  return {
+  if (config === null && sidecarText === null) return [];
+  const { mcp, ...own } = config ?? emptyConfig;
+  const layer: ConfigLayer = {
     source: config === null ? sidecarFile : file,
     folder,
     ...emptyConfig,
-    ...config,
+    ...own,
     ...(sidecarText === null ? { sidecar: none } : readSidecar(sidecarFile, sidecarText, state)),
   };
+  return [layer, ...(mcp === undefined ? [] : readMcpLayer(resolve(folder, mcp), state))];
+};
+
+const readMcpLayer = (file: string, state: LayerReadState): readonly ConfigLayer[] => {
+  if (state.known.text(file).kind === 'absent')
+    report(state, file, null, 'The file does not exist; fix `mcp` in .ai-agent.json.');
+  const text = readOnce(file, false, state);
+  if (text === null) return [];
+  const { servers, problems, ignored } = checkMcpFile(file, text);
+  state.problems.push(...problems);
+  state.ignored.push(...ignored);
+  return [{ source: file, folder: dirname(file), ...emptyConfig, servers, sidecar: none }];
 };
 
 /** Null when the file does not exist or was already read. */

@@ -24,6 +24,8 @@ export type Config = {
 
 export class Configs {
   readonly problems: Problem[] = [];
+  /** Keys that have no effect. */
+  readonly ignored: Problem[] = [];
   readonly #reported = new Set<string>();
   readonly #trusted: string[];
   /** For each folder with files, the folder whose config applies; decided once. */
@@ -82,7 +84,7 @@ export class Configs {
   async #readOne(beside: string): Promise<Config> {
     const { cwd, home, config, env } = this.launch;
 
-    const { layers, problems } = readConfigLayers(
+    const { layers, problems, ignored } = readConfigLayers(
       {
         cwd,
         home,
@@ -93,6 +95,7 @@ export class Configs {
       this.#files,
     );
     this.#addProblems(problems);
+    this.#addProblems(ignored, this.ignored);
     const resolved = resolveConfig(layers);
     const { frontmatter, problems: wrong } = parseDefaults(resolved.defaults, {
       file: '.ai-agent.json',
@@ -114,13 +117,13 @@ export class Configs {
   }
 
   /** Reports each problem once, even if its file applies to several folders. */
-  #addProblems(problems: readonly Problem[]): void {
+  #addProblems(problems: readonly Problem[], to = this.problems): void {
     for (const one of problems) {
       const problem = { ...one, file: displayPath(one.file, this.launch) };
       const key = canonicalJson(problem);
       if (this.#reported.has(key)) continue;
       this.#reported.add(key);
-      this.problems.push(problem);
+      to.push(problem);
     }
   }
 }

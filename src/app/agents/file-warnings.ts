@@ -1,18 +1,19 @@
 // Warnings about what is written in agent files and has no effect.
 import { resolve } from 'node:path';
-import type { Warning } from '#contracts';
+import type { Problem, Warning } from '#contracts';
 import { isAgentFile, listForeignAgents, pathKind } from './find-files.ts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import type { Registry } from './registry.ts';
 import { withChildren } from './resources-from-code.ts';
 
-export const fileWarnings = ({ linked, agents }: Registry): readonly Warning[] => [
+export const fileWarnings = ({ linked, agents, configs }: Registry): readonly Warning[] => [
+  ...configs.ignored.map((one): Warning => ({ code: 'key-ignored', agent: '', message: messageOf(one) })),
   ...[...linked.values()].flatMap(({ file: { name, ignored } }) =>
-    ignored.map(({ file, line, key, message }): Warning => ({
-      code: isAgentFile(file) ? 'key-ignored' : 'not-as-written',
+    ignored.map((one): Warning => ({
+      code: isAgentFile(one.file) ? 'key-ignored' : 'not-as-written',
       agent: name,
-      message: `${file}${line === null ? '' : `:${line}`}${key === null ? ':' : ` \`${key}\`:`} ${message}`,
+      message: messageOf(one),
     })),
   ),
   ...[...new Map([...withChildren(agents)].map((agent) => [agent.file, agent])).values()].flatMap(
@@ -23,6 +24,9 @@ export const fileWarnings = ({ linked, agents }: Registry): readonly Warning[] =
     },
   ),
 ];
+
+const messageOf = ({ file, line, key, message }: Problem): string =>
+  `${file}${line === null ? '' : `:${line}`}${key === null ? ':' : ` \`${key}\`:`} ${message}`;
 
 /** As template languages write it. A variable of ours is `${NAME}`. */
 const templateTag = /\{\{[^{}\n]{1,200}\}\}|\{%[^{}\n]{1,200}%\}/gu;
