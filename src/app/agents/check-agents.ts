@@ -92,7 +92,7 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
       ...passedOverWarnings(registry),
       ...(syntaxOnly ? [] : await unknownModelWarnings(registry)),
       ...secretWarnings(registry),
-      ...configWarnings(registry),
+      ...(syntaxOnly ? [] : configWarnings(registry)),
       ...unchecked.map((warning) => ({ ...warning, message: redact?.text(warning.message) ?? warning.message })),
     ],
   };

@@ -51,7 +51,7 @@ export const notLoadedWarnings = (paths: readonly string[], launch: LaunchEnviro
       {
         code: 'agents-not-loaded',
         agent: '',
-        message: `${displayPath(folder, launch)}: agents of other runtimes are not loaded with their folder: ${shown.join(', ')}${more}. Name a file to use it as it is, or write agent files with \`cloister import ${given}\`.`,
+        message: `${given}: agents of other runtimes are not loaded with their folder: ${shown.join(', ')}${more}. Name a file to use it as it is, or write agent files with \`cloister import ${given}\`.`,
       },
     ];
   });

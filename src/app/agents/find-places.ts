@@ -14,7 +14,7 @@ export const findPlaces = async (configs: Configs): Promise<AgentPlaces> => {
   const home = folders.at(-1)!;
   const ofConfig = folders.slice(0, -1);
   return {
-    paths: [configs.launch.cwd, ...folders.filter((folder) => pathKind(folder) !== 'missing')],
+    paths: ['.', ...folders.filter((folder) => pathKind(folder) !== 'missing')],
     fromOf: (file) => (isIn(home, file) ? 'home' : ofConfig.some((folder) => isIn(folder, file)) ? 'config' : 'here'),
   };
 };
