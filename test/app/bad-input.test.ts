@@ -176,20 +176,9 @@ describe('a tool server', () => {
     expect(error.message).toMatch(/"no-such-program-here".*Install it/u);
   });
 
-  test('whose command does not exist fails the agent that needs it; its caller gets class, summary and remedy', async () => {
-    const folders = createFolders(server(absent));
-    const says = [
-      { when: { agent: 'lead', turn: 1 }, reply: { calls: [{ tool: 'helper', args: { prompt: 'Go' } }] } },
-      { reply: '{{results}}' },
-    ];
-    const { cloister } = await open(folders, ['lead.ai'], { says });
-    const { outcome, run } = cloister.run('lead', 'Go');
-    expect(await outcome).toMatchObject({ status: 'partial', missing: ['helper'] });
-    expect((await outcome).output).toMatch(
-      /\(status: failed\)\. Error \(config\): The tool server's command was not found\. Install it, or fix `command`/u,
-    );
-    expect((await outcome).output).not.toContain('no-such-program');
-    expect(await cloister.audit(run)).toMatchObject({ ok: true });
+  test('whose command does not exist stops a run before anything is spent, at any depth', async () => {
+    const error = await openError(createFolders(server(absent)), ['lead.ai']);
+    expect(error.message).toMatch(/helper\.ai.*"no-such-program-here" was not found on its PATH.*Install it/u);
   });
 
   test('that cannot be reached: which one, and why', async () => {

@@ -39,7 +39,8 @@ export const prepareServer = async (
     });
   }
   const filled = fillServer(name, config, overlay, { folder: sourced.folder, path: env['PATH'] ?? '' });
-  if (inspectOnly && filled.type === 'stdio') await findCommand(filled);
+  // A missing command stops the run before anything is spent.
+  if (filled.type === 'stdio') await findCommand(filled);
   // probe: server-source
   return () => mcpSource(filled);
 };

@@ -198,7 +198,8 @@ export class ResourceResolver {
         return [await make()];
       } catch (error) {
         if (!(error instanceof CloisterError)) throw error;
-        report({ key, message: error.message, nearest: null });
+        const remedy = error.code === 'server_missing' ? ` ${error.suggestion}` : '';
+        report({ key, message: `${error.message}${remedy}`, nearest: null });
         return [];
       }
     };
