@@ -35,18 +35,28 @@ export type VerifyIsolationOptions = IsolationOptions & {
 export const verifyIsolation = async (
   workflow: Workflow,
   options: VerifyIsolationOptions = {},
+): Promise<IsolationReport> => comparePairs('verifyIsolation', workflow, options);
+
+/** `call`: the function that a user calls to run the same pairs again. */
+const comparePairs = async (
+  call: 'verifyIsolation' | 'expectIsolated',
+  workflow: Workflow,
+  { realTools = false, ...rest }: VerifyIsolationOptions,
 ): Promise<IsolationReport> => {
-  const { realTools = false, ...rest } = options;
   const { input } = workflow;
   const subject = await loadWorkflowSubject(workflow);
-  return checkIsolation({ ...subject, realTools, ...(input === undefined ? {} : { input }) }, rest);
+  const more = realTools ? ', realTools: true' : '';
+  return checkIsolation(
+    { ...subject, realTools, ...(input === undefined ? {} : { input }) },
+    { ...rest, again: (seed, pairs) => `await ${call}(workflow, { seed: ${seed}, pairs: ${pairs}${more} })` },
+  );
 };
 
 /** Like `verifyIsolation`, but throws an AssertionError that says where to look. */
 export const expectIsolated = async (
   workflow: Workflow,
   options: VerifyIsolationOptions = {},
-): Promise<IsolationReport> => assertIsolated(await verifyIsolation(workflow, options));
+): Promise<IsolationReport> => assertIsolated(await comparePairs('expectIsolated', workflow, options));
 
 /** Agents in code that bring their models and tools need no config, so none is read for them. */
 const loadWorkflowSubject = async (workflow: Workflow): Promise<Subject> => {

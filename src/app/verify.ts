@@ -26,7 +26,7 @@ export const verifyAgent = async (options: VerifyOptions): Promise<IsolationRepo
     ...(seed === null ? {} : { seed }),
     signal,
     progress: (done) => options.progress(done),
-    again: (from, count) => `cloister verify ${quoteForShell([agent, ...given])} --seed ${from} --pairs ${count}`,
+    again: (from, count) => `npx cloister verify ${quoteForShell([agent, ...given])} --seed ${from} --pairs ${count}`,
   });
 };
 

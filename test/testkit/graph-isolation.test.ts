@@ -9,6 +9,7 @@ import { checkIsolation } from '#testkit';
 import type { Environment } from '#testkit';
 import { verifyAgent } from '../../src/app/verify.ts';
 import { newFolder } from './folders.ts';
+import { printedOptions } from './printed-options.ts';
 
 const never = (): never => {
   throw new Error('Something of the user was called.');
@@ -141,8 +142,7 @@ describe('members whose tools share state', () => {
       shortest: expect.stringMatching(/^\d tasks \(t\d.*remember.*recall/u),
     });
     expect(difference!.one).not.toBe(difference!.other);
-    const seed = Number(/seed: (\d+), pairs: 1 \}/u.exec(difference!.again)?.[1]);
-    const again = await verifyIsolation(sharing(), { seed, pairs: 1, realTools: true });
+    const again = await verifyIsolation(sharing(), printedOptions(difference!.again));
     expect(again).toMatchObject({ ok: false, pairs: 1, differences: [{ sink: difference!.sink }] });
   });
 

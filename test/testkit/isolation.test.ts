@@ -9,6 +9,7 @@ import type { Workflow } from 'cloister/testkit';
 import { checkIsolation } from '#testkit';
 import type { Environment } from '#testkit';
 import { AgentTree } from '../../src/testkit/isolation/agent-tree.ts';
+import { printedOptions } from './printed-options.ts';
 
 const never = (): never => {
   throw new Error('Something of the user was called.');
@@ -146,8 +147,7 @@ describe('agents whose tools share state', () => {
       shortest: expect.stringMatching(/^2 cells \(lead, lead › child #1\); .*remember/u),
     });
     expect(difference!.one).not.toBe(difference!.other);
-    const seed = Number(/seed: (\d+), pairs: 1 \}/u.exec(difference!.again)?.[1]);
-    const again = await verifyIsolation(sharing(), { seed, pairs: 1, realTools: true });
+    const again = await verifyIsolation(sharing(), printedOptions(difference!.again));
     expect(again).toMatchObject({ ok: false, pairs: 1, differences: [{ sink: difference!.sink }] });
   });
 
@@ -155,7 +155,7 @@ describe('agents whose tools share state', () => {
     const failing = expectIsolated(sharing(), { pairs: 500, seed: 1, realTools: true });
     await expect(failing).rejects.toBeInstanceOf(AssertionError);
     await expect(failing).rejects.toThrow(
-      /^Private content of .*lead.* reaches another cell\.\n {2}seen by: +lead › child #1: request \d to the model, at character \d+\n {2}one run: +…".*"\n {2}the other: +…".*"\n {2}shortest: +2 cells .*\n {2}reproduce: +verifyIsolation\(workflow, \{ seed: \d+, pairs: 1 \}\)$/u,
+      /^Private content of .*lead.* reaches another cell\.\n {2}seen by: +lead › child #1: request \d to the model, at character \d+\n {2}one run: +…".*"\n {2}the other: +…".*"\n {2}shortest: +2 cells .*\n {2}reproduce: +await expectIsolated\(workflow, \{ seed: \d+, pairs: 1, realTools: true \}\)$/u,
     );
   });
 

@@ -72,7 +72,7 @@ const checkAgent: CheckKind = async (subject, options) => {
   const { pairs } = options;
   const half = { ...options, pairs: Math.max(pairsMin, Math.ceil(pairs / 2)) };
   let report = await checkCalls(subject, options);
-  if (spawnsOrMails(agent)) report = await alsoCheck(report, subject, half, checkMail);
+  if (spawnsOrMails(agent)) report = await alsoCheck(report, subject, afterCalls(half, options), checkMail);
   for (const team of teamsBelow(agent))
     report = await alsoCheck(report, memberOf(subject, team), repeatingAll(half, options), checkTeam);
   return report;
@@ -89,6 +89,12 @@ const checkTeam: CheckKind = async (subject, options) => {
       report = await alsoCheck(report, memberOf(subject, member), quarter, checkAgent);
   return report;
 };
+
+/** One pair of messages is the first one after one pair of calls; more than that take as many calls as before. */
+const afterCalls = (half: PairCheckOptions, { again, seed, pairs }: PairCheckOptions): PairCheckOptions => ({
+  ...half,
+  again: (from, count) => (count === 1 ? again(from, 1) : again(seed, pairs)),
+});
 
 /** What is checked after other pairs is reproduced only by repeating all of them. */
 const repeatingAll = (options: PairCheckOptions, { again, seed, pairs }: PairCheckOptions): PairCheckOptions => ({

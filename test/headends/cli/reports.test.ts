@@ -47,10 +47,29 @@ test('with less room the summary drops columns instead of breaking them', async 
   ]);
 });
 
-test('the summary of a run with very many cells is short', async () => {
+test('cells of one agent that ended alike share a line; --verbose shows each, up to a limit', async () => {
   const { stderr } = await cli(['run', 'lead', 'x'], scene({ children: 300 }));
-  expect(finOf(stderr)).toHaveLength(64);
-  expect(stderr).toContain('\n… 242 more lines\ntotal ');
+  expect(finOf(stderr)).toHaveLength(6);
+  expect(stderr).toMatch(/\n└─researcher ×300 +completed +300 +300 +3\.7M +203k +0\/0 +\$3\.6900 +4\.2 s\n/u);
+  const verbose = await cli(['run', 'lead', 'x', '--verbose'], scene({ children: 300 }));
+  expect(verbose.stderr).toContain('\n… 242 more lines\ntotal ');
+  expect(verbose.stderr).toMatch(/\n├─researcher +completed/u);
+});
+
+test('lines say which of several cells of an agent they are about', async () => {
+  const { stderr } = await cli(['run', 'lead', 'x'], scene({ children: 2 }));
+  for (const words of [
+    '→ researcher#2  started',
+    'child:researcher#1  model',
+    'child:researcher#2  tool',
+    '← researcher#2',
+  ])
+    expect(stderr).toContain(words);
+});
+
+test('an unknown cost names the models without a price', async () => {
+  const { stderr } = await cli(['run', 'lead', 'x'], scene({ usd: null, model: 'local/qwen' }));
+  expect(stderr).toContain('cost unknown: no price for local/qwen; set "price"');
 });
 
 test('--verbose adds the figures of each model and all traffic', async () => {
@@ -66,9 +85,7 @@ test('--verbose adds the figures of each model and all traffic', async () => {
       /^lead +rehearsal +1 +0 +900\/50 +890\/45 +900 ms\n +search +1 +0 +20\/40 +20\/40 +12 ms$/mu,
     );
     expect(screen).toMatch(/^└─researcher +rehearsal +1 +0 +900\/50/mu);
-    expect(screen).toContain(
-      'child:researcher 4f2a9c01d3e5  tool search ok 12 ms, 20 bytes (20 characters) in, 40 (40) out',
-    );
+    expect(screen).toContain('child:researcher  tool search ok 12 ms, 20 bytes (20 characters) in, 40 (40) out');
   }
 });
 

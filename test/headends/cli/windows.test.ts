@@ -128,9 +128,9 @@ test('the lines of a run say what was clamped and trimmed, and which command sho
     behaviour: { events, report: { ...reportOf(scene()), events } },
   });
   expect(stderr).toContain(
-    `child:researcher ${runId}  window clamped from 96,000 to 8,000 tokens, limited by its budget group\n`,
+    `child:researcher  window clamped from 96,000 to 8,000 tokens, limited by its budget group\n`,
   );
-  expect(stderr).toContain(`child:researcher ${runId}  window: 4 messages compacted, 40.0k → 900 bytes\n`);
+  expect(stderr).toContain(`child:researcher  window: 4 messages compacted, 40.0k → 900 bytes\n`);
   expect(stderr).toContain(`  npx cloister show ${runId} --window\n`);
   expect((await cli(['run', 'lead', 'x'])).stderr).not.toContain('--window');
 });

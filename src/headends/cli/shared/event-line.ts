@@ -14,7 +14,7 @@ import {
   money,
   plural,
 } from './format.ts';
-import { crossingEndName, toolNameOf } from './run-progress.ts';
+import { cellName, crossingEndName, toolNameOf } from './run-progress.ts';
 import type { RunProgress } from './run-progress.ts';
 import { excerpt, sanitizeLine } from './sanitize-text.ts';
 
@@ -24,7 +24,7 @@ const [excerptColumns, detailColumns] = [72, 160];
 export const eventLine = (event: DurableEvent, runProgress: RunProgress, verbose: boolean): string | null => {
   const tool = toolNameOf(runProgress, event.cell);
   const words = describeEvent(event, runProgress, { child: tool !== null, verbose });
-  const who = tool === null ? event.agent : `child:${tool} ${event.run}`;
+  const who = tool === null ? event.agent : `child:${cellName(runProgress, tool, event.agent, event.cell)}`;
   return words === null ? null : `${clockTime(event.at)} ${who}  ${words}`;
 };
 
@@ -50,11 +50,13 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'tool-end':
       return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}${pathSuffix(event)}`;
     case 'child-start':
-      return isCoveredByTask(event.cell, runProgress, verbose) ? null : `→ ${event.childAgent}  started`;
+      return isCoveredByTask(event.cell, runProgress, verbose)
+        ? null
+        : `→ ${cellName(runProgress, event.childAgent, event.childAgent, event.child)}  started`;
     case 'child-end':
       return isCoveredByTask(event.cell, runProgress, verbose)
         ? null
-        : `← ${event.childAgent}  ${event.status} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}`;
+        : `← ${cellName(runProgress, event.childAgent, event.childAgent, event.child)}  ${event.status} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}`;
     case 'wait-start':
       return event.for === undefined ? `waiting ${formatDuration(event.ms)}` : describeSpawnedWait(event, runProgress);
     case 'crossing':

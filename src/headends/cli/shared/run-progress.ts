@@ -44,6 +44,8 @@ export type RunProgress = {
   readonly tasks: Map<string, TaskView>;
   /** Ids of tasks that have not ended. */
   readonly openTasks: Set<string>;
+  /** The cells of each agent, in the order in which they were started. */
+  readonly cellsOf: Map<string, Set<CellId>>;
 };
 
 type TaskView = DrawableTask & {
@@ -52,14 +54,21 @@ type TaskView = DrawableTask & {
   readonly cell: CellId | null;
 };
 
-export const newRunProgress = (): RunProgress => ({ cells: new Map(), tasks: new Map(), openTasks: new Set() });
+export const newRunProgress = (): RunProgress => ({
+  cells: new Map(),
+  tasks: new Map(),
+  openTasks: new Set(),
+  cellsOf: new Map(),
+});
 
 const openStatuses: ReadonlySet<string> = new Set(['pending', 'ready', 'running']);
 
 /** Applies one event. Live events change nothing. */
 export const applyEvent = (runProgress: RunProgress, event: RunEvent): void => {
   if (!('id' in event)) return;
+  if (event.type === 'child-start') addCell(runProgress, event.childAgent, event.child);
   if (event.type === 'session-start') {
+    addCell(runProgress, event.agent, event.cell);
     runProgress.cells.set(event.cell, startedCell(event));
     return;
   }
@@ -67,6 +76,17 @@ export const applyEvent = (runProgress: RunProgress, event: RunEvent): void => {
   if (event.type === 'task') applyTaskEvent(runProgress, event);
   const view = runProgress.cells.get(event.cell);
   if (view !== undefined) applyCellEvent(view, event);
+};
+
+const addCell = ({ cellsOf }: RunProgress, agent: string, cell: CellId): void => {
+  const cells = cellsOf.get(agent) ?? new Set();
+  cellsOf.set(agent, cells.add(cell));
+};
+
+/** `name`, with the number of the cell if its agent has several: `researcher#2`. */
+export const cellName = ({ cellsOf }: RunProgress, name: string, agent: string, cell: CellId): string => {
+  const cells = [...(cellsOf.get(agent) ?? [])];
+  return cells.length < 2 ? name : `${name}#${cells.indexOf(cell) + 1}`;
 };
 
 /** Ignores tasks of teams below the root: their cells appear in the tree. */

@@ -5,12 +5,13 @@ import { compactNumber, count, formatDuration, money } from './format.ts';
 import type { Screen } from './output.ts';
 import { tableLines } from './table.ts';
 import type { Column } from './table.ts';
-import { cellsInTreeOrder, rowText } from './tree.ts';
+import { wrapText } from './sanitize-text.ts';
+import { cellsInTreeOrder, inTreeOrder, rowText } from './tree.ts';
 
 /** The report must be sanitized. */
 export const summaryLines = (report: RunReport, printer: Screen, verbose = false): readonly string[] => {
   const { paint } = printer;
-  const rows = summaryRows(report);
+  const rows = summaryRows(report, verbose);
   const shown = rows.slice(0, rowsMax);
   const [heading = '', ...lines] = tableLines(summaryColumns, [...shown, ...totalRows(report)], printer);
   return [
@@ -19,8 +20,9 @@ export const summaryLines = (report: RunReport, printer: Screen, verbose = false
     ...lines.slice(0, shown.length),
     ...(rows.length > shown.length ? [paint('dim', `… ${count(rows.length - shown.length)} more lines`)] : []),
     ...lines.slice(shown.length).map((line) => paint('bold', line)),
-    ...failedLines(report),
-    ...uncertainLines(report.spent),
+    ...[...failedLines(report), ...uncertainLines(report.spent), ...unpricedLines(report)].flatMap((line) =>
+      wrapText('', line, printer.columns, 2),
+    ),
     ...(verbose ? ['', ...figureLines(report, printer)] : []),
   ];
 };
@@ -31,10 +33,11 @@ const rowsMax = 60;
 type SummaryRow = {
   readonly name: string;
   readonly status: string;
-  readonly figures: Figures;
-  readonly spent: Spent;
-  /** Null on a line of own figures: the line above has the time. */
-  readonly ms: number | null;
+  readonly requests: number;
+  readonly tools: number;
+  readonly spent: readonly Spent[];
+  /** Empty on a line of own figures: the line above has the time. */
+  readonly time: string;
 };
 
 /** A spawn counts once, as the agent that was started. */
@@ -46,53 +49,115 @@ const spawnCalls = ({ byTool }: Figures): number => {
 const summaryColumns: readonly Column<SummaryRow>[] = [
   { title: 'agent', shrinksTo: 10, value: ({ name }) => name },
   { title: 'status', dropOrder: 7, value: ({ status }) => status },
-  { title: 'requests', align: 'right', dropOrder: 3, value: ({ figures }) => compactNumber(figures.requests.calls) },
+  { title: 'requests', align: 'right', dropOrder: 3, value: ({ requests }) => compactNumber(requests) },
   {
     title: 'tools',
     align: 'right',
     dropOrder: 2,
-    value: ({ figures }) => compactNumber(figures.tools.calls + figures.agents.calls - spawnCalls(figures)),
+    value: ({ tools }) => compactNumber(tools),
   },
-  { title: 'in', align: 'right', dropOrder: 5, value: ({ spent }) => compactNumber(spent.inputTokens) },
-  { title: 'out', align: 'right', dropOrder: 6, value: ({ spent }) => compactNumber(spent.outputTokens) },
+  {
+    title: 'in',
+    align: 'right',
+    dropOrder: 5,
+    value: ({ spent }) => compactNumber(sum(spent, (one) => one.inputTokens)),
+  },
+  {
+    title: 'out',
+    align: 'right',
+    dropOrder: 6,
+    value: ({ spent }) => compactNumber(sum(spent, (one) => one.outputTokens)),
+  },
   {
     title: 'cache r/w',
     align: 'right',
     dropOrder: 1,
-    value: ({ spent }) => `${compactNumber(spent.cacheReadTokens)}/${compactNumber(spent.cacheWriteTokens)}`,
+    value: ({ spent }) =>
+      `${compactNumber(sum(spent, (one) => one.cacheReadTokens))}/${compactNumber(sum(spent, (one) => one.cacheWriteTokens))}`,
   },
-  { title: 'cost', align: 'right', value: ({ spent }) => money(spent.usd) },
-  { title: 'time', align: 'right', dropOrder: 4, value: ({ ms }) => (ms === null ? '' : formatDuration(ms)) },
+  { title: 'cost', align: 'right', value: ({ spent }) => money(totalUsd(spent)) },
+  { title: 'time', align: 'right', dropOrder: 4, value: ({ time }) => time },
 ];
 
-const summaryRows = (report: RunReport): readonly SummaryRow[] => {
-  const parents = new Set(report.cells.map(({ parent }) => parent));
-  return cellsInTreeOrder(report.cells).flatMap(({ node: cell, branch }) => [
-    totalRow(cell, `${branch}${rowText(cell.agent)}`, report),
-    ...(parents.has(cell.cell) ? [ownRow(cell, branch)] : []),
+const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0);
+
+const totalUsd = (spent: readonly Spent[]): number | null =>
+  spent.some(({ usd }) => usd === null) ? null : sum(spent, ({ usd }) => usd ?? 0);
+
+/** Siblings of one agent that ended alike share a line from this many on, except with --verbose. */
+const foldedFrom = 3;
+
+/** Cells that share a line. */
+type CellGroup = readonly CellReport[];
+
+const summaryRows = (report: RunReport, verbose: boolean): readonly SummaryRow[] => {
+  const known = new Set(report.cells.map(({ cell }) => cell));
+  const children = Map.groupBy(report.cells, ({ parent }) => (parent !== null && known.has(parent) ? parent : null));
+  const below = (group: CellGroup): readonly CellGroup[] =>
+    foldCells(
+      group.flatMap(({ cell }) => children.get(cell) ?? []),
+      verbose,
+    );
+  return inTreeOrder(foldCells(children.get(null) ?? [], verbose), below).flatMap(({ node: group, branch }) => [
+    totalRow(group, `${branch}${groupName(group)}`, report),
+    ...(below(group).length > 0 ? [ownRow(group, branch)] : []),
   ]);
 };
 
-const totalRow = ({ status, figures, spent }: CellReport, name: string, report: RunReport): SummaryRow => ({
-  name,
-  status: status ?? (report.status === 'running' ? 'running' : 'interrupted'),
-  figures: figures.total,
-  spent,
-  ms: spent.ms,
-});
+const foldCells = (cells: readonly CellReport[], verbose: boolean): readonly CellGroup[] => {
+  const keyOf = ({ agent, status }: CellReport): string => JSON.stringify([agent, status]);
+  const alike = Map.groupBy(cells, keyOf);
+  return cells.flatMap((cell): readonly CellGroup[] => {
+    const group = alike.get(keyOf(cell)) ?? [];
+    if (verbose || group.length < foldedFrom) return [[cell]];
+    return group[0] === cell ? [group] : [];
+  });
+};
+
+const groupName = (group: CellGroup): string =>
+  `${rowText(group[0]?.agent ?? '')}${group.length === 1 ? '' : ` ×${group.length}`}`;
+
+const totalRow = (group: CellGroup, name: string, report: RunReport): SummaryRow => {
+  const times = group.map(({ spent }) => spent.ms);
+  const [least, most] = [formatDuration(Math.min(...times)), formatDuration(Math.max(...times))];
+  return {
+    name,
+    status: group[0]?.status ?? (report.status === 'running' ? 'running' : 'interrupted'),
+    ...callsOf(group.map(({ figures }) => figures.total)),
+    spent: group.map(({ spent }) => spent),
+    time: least === most ? least : `${least} – ${most}`,
+  };
+};
 
 /** The row between a parent and its children. */
-const ownRow = ({ figures, own }: CellReport, branch: string): SummaryRow => ({
+const ownRow = (group: CellGroup, branch: string): SummaryRow => ({
   name: `${branch.replace(/├─$/u, '│ ').replace(/└─$/u, '  ')}│ own`,
   status: '',
-  figures: figures.own,
-  spent: own,
-  ms: null,
+  ...callsOf(group.map(({ figures }) => figures.own)),
+  spent: group.map(({ own }) => own),
+  time: '',
+});
+
+const callsOf = (figures: readonly Figures[]): Pick<SummaryRow, 'requests' | 'tools'> => ({
+  requests: sum(figures, ({ requests }) => requests.calls),
+  tools: sum(figures, (one) => one.tools.calls + one.agents.calls - spawnCalls(one)),
 });
 
 const totalRows = (report: RunReport): readonly SummaryRow[] => {
   const root = report.cells.find(({ parent }) => parent === null);
-  return root === undefined ? [] : [totalRow(root, 'total', report)];
+  return root === undefined ? [] : [totalRow([root], 'total', report)];
+};
+
+/** What makes the cost unknown, and how to change that. */
+const unpricedLines = ({ cells, spent }: RunReport): readonly string[] => {
+  if (spent.usd !== null) return [];
+  const models = cells.find(({ parent }) => parent === null)?.figures.total.byModel ?? [];
+  const unpriced = models.filter(({ usd }) => usd === null).map(({ model }) => rowText(model));
+  return unpriced.length === 0
+    ? []
+    : [
+        `cost unknown: no price for ${unpriced.join(', ')}; set "price" under "models" of its provider in .ai-agent.json (docs/PROVIDERS.md)`,
+      ];
 };
 
 const failedLines = ({ cells }: RunReport): readonly string[] => {
