@@ -15,6 +15,11 @@ const names = readdirSync('examples');
 
 const says: Record<string, readonly RegExp[]> = {
   research: [/SQLite for records that change/u, /found by operator; same source: engineer/u],
+  api: [
+    /^completed Rome Go\. 0\.00/u,
+    /guide weather true\nguide population true\n/u,
+    /\n2 \d+ true 0 true\nagent_unknown\nGo to Rome\.\nDone after a while\. 2 0\n$/u,
+  ],
   hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
   tested: [/✔ no agent of the desk sees private content of another/u, /pass 8/u, /fail 0/u],
   dungeon: [
@@ -81,7 +86,7 @@ describe.concurrent('npm run example', () => {
     expect(await example(['helo'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(
-        'analysts, continue, dependencies, dungeon, hello, limits, patterns, research, tested',
+        'analysts, api, continue, dependencies, dungeon, hello, limits, patterns, research, skills, tested',
       ),
     });
   });
