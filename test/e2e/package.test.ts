@@ -133,10 +133,10 @@ describe.concurrent('the package', () => {
     const tsc = (more: readonly string[]) =>
       run(join(repo, 'node_modules/.bin/tsc'), ['--noEmit', '--strict', ...options, ...more, file], { cwd: project });
     const lib = ['--lib', 'es2024,esnext.disposable'];
+    // Without `skipLibCheck`, the declarations of all packages that ours refer to are checked too.
     const [usual, deep] = await Promise.all([tsc([...lib, '--skipLibCheck']), tsc(lib)]);
     expect(usual).toMatchObject({ code: 0, stdout: '' });
-    // Type errors in a dependency's declarations are not ours to fix.
-    expect(deep.stdout.split('\n').filter((line) => /^(?:typed|node_modules\/cloister)/u.test(line))).toEqual([]);
+    expect(deep).toMatchObject({ code: 0, stdout: '' });
   });
 });
 

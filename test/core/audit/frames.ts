@@ -295,7 +295,7 @@ export const fromDefinition = (definition: AgentDefinition): readonly ShownSegme
     ...definition.tools.map(({ name, description, inputSchema }, index): ShownSegment => ({
       origin: { rule: 'tool@1', of: [source(`tools/${index}`)] },
       category: 'SYSTEM',
-      part: { tool: { type: 'function', name, description, inputSchema: inputSchema as { type: 'object' } } },
+      part: { tool: { type: 'function', name, description, inputSchema } },
     })),
   ];
 };

@@ -32,7 +32,7 @@ const tools = [weather, time].map(({ name, description, schema }): LanguageModel
   type: 'function',
   name,
   description,
-  inputSchema: schema as LanguageModelV4FunctionTool['inputSchema'],
+  inputSchema: schema as object,
 }));
 
 type Turn = { readonly content: readonly LanguageModelV4Content[]; readonly finish: LanguageModelV4FinishReason };
