@@ -254,7 +254,7 @@ describe('a file', () => {
     expect(problemLines(await load(folders, 'gone', 'gone.ai', 'notes.txt'))).toEqual([
       'gone: No such file or folder; check the path.',
       'gone.ai: No such file or folder; check the path.',
-      'notes.txt: Expected an agent file (.ai), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.',
+      'notes.txt: Expected an agent file (.ai, or .md of another runtime), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.',
     ]);
   });
 

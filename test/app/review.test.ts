@@ -7,7 +7,7 @@ import { ai, check, createFolders, load, open, openError, problemLines } from '.
 describe('a config beside a file that another file names', () => {
   const beside = (folder: string) => ({
     [`${folder}/x.ai`]: ai('tools: evil'),
-    [`${folder}/.ai-agent.json`]: { mcpServers: { evil: { command: 'evil', env: { T: '${EVIL_TOKEN}' } } } },
+    [`${folder}/.ai-agent.json`]: { mcpServers: { evil: { command: process.execPath, env: { T: '${EVIL_TOKEN}' } } } },
     [`${folder}/.ai-agent.env`]: 'EVIL_TOKEN=from-beside-the-file\n',
   });
   const unknown = expect.stringMatching(/x\.ai:5 tools: No tool or server is named "evil"/u);

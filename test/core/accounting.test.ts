@@ -267,7 +267,7 @@ test('the summary agrees with the report', () =>
   fc.assert(
     fc.asyncProperty(runs, async (plan) => {
       const { report } = await perform(plan);
-      const { screen } = await cli(['run', 'a', 'x'], scene(), {
+      const { screen } = await cli(['run', 'a', 'x', '--verbose'], scene(), {
         terminal: { tty: true, columns: 200 },
         behaviour: { report },
       });

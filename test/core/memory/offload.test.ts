@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Sees } from '#contracts';
 import type { ScriptedReply } from '#testkit';
 import { agent, always, ask, call, calls, cheap, lastResults, lines, ofType, tool } from '../session/driver.ts';
 
@@ -131,15 +132,17 @@ test('a failing tool’s own text is shown in the prompt', async () => {
   const fail = tool('fail', () => {
     throw new Error('Disk 7 is on fire.');
   });
-  const { requests, events } = await ask(agent('solo', { tools: [fail] }), {
+  const { requests, cloister, report } = await ask(agent('solo', { tools: [fail] }), {
     says: lines({ solo: [call('fail'), 'It failed.'] }),
   });
   expect(lastResults(requests)[0]).toMatchObject({
     type: 'error-text',
     text: expect.stringContaining('Disk 7 is on fire.'),
   });
-  // The error text stays in the cell: the event is for everyone.
-  expect(JSON.stringify(ofType(events, 'tool-end'))).not.toContain('Disk 7');
+  // The error text is told only to those who may see causes.
+  const told = async (sees: Sees) => JSON.stringify((await cloister.show(report.run, { sees })).events);
+  expect(await told('answers')).not.toContain('Disk 7');
+  expect(await told('causes')).toContain('Disk 7');
 });
 
 test('the text of a failing tool is shortened when long: 100 KB of it do not fill the prompt', async () => {

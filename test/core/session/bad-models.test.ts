@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Clock } from '#contracts';
+import type { Clock, Sees } from '#contracts';
 import { agent, always, ask, call, lines, ofType, tool, world } from './driver.ts';
 
 const finish = {
@@ -170,16 +170,18 @@ test('a model cannot change the next prompt, and the prompt that it kept does no
   expect(seen[1].startsWith(seen[0].slice(0, -1))).toBe(true);
 });
 
-test('a provider’s error text stays in its cell: a parent sees only the text of the error catalogue', async () => {
+test('a provider’s error text stays in its cell: a parent sees only the text of the error catalogue, the operator all of it', async () => {
   const secret = 'key sk-12345 of tenant Umbrella';
   const { clock } = world();
   const child = agent('child', { models: [modelOf(throws(new Error(secret)))], limits: { maxRetries: 0 } });
-  const { requests, outcome, events, report } = await ask(agent('lead', { agents: [child] }), {
+  const { requests, outcome, cloister, report } = await ask(agent('lead', { agents: [child] }), {
     clock,
     says: [...lines({ lead: [call('child', { prompt: 'Go' })] }), always('Done.')],
   });
   expect(report.cells[1]!.outcome!.failure!.detail).toContain(secret);
   expect(requests.map(({ text: shown }) => shown).join()).not.toContain('sk-12345');
-  expect(JSON.stringify(events)).not.toContain('sk-12345');
+  const told = async (sees: Sees) => JSON.stringify((await cloister.show(report.run, { sees })).events);
+  expect(await told('answers')).not.toContain('sk-12345');
+  expect(await told('causes')).toContain('sk-12345');
   expect(outcome).toMatchObject({ status: 'partial', missing: ['child'] });
 });
