@@ -1,6 +1,7 @@
 // The agents and runs of one command, which reads each config file once.
 import { fileURLToPath } from 'node:url';
-import { Configs, findAgent, problemsError } from '#app/agents';
+import { Configs, findAgent, problemsError, suggestAgent } from '#app/agents';
+import { CloisterError } from '#base';
 import type { Cloister } from '#contracts';
 import type { CliRuntime } from '#headends/cli';
 import { openCloister, openConfigured } from './open-cloister.ts';
@@ -51,5 +52,9 @@ const pathsFor = async (
 ): Promise<readonly string[]> => {
   if (given.length > 0 || agent === undefined) return given;
   const found = await findAgent(agent, configs);
-  return found === null ? [] : [found];
+  if (found !== null) return [found];
+  // Only a likely typo is reported here: a command that reads records may know the agent from there.
+  const suggestion = await suggestAgent(agent, configs);
+  if (suggestion !== '') throw new CloisterError('agent_unknown', `There is no "${agent.slice(0, 80)}".${suggestion}`);
+  return [];
 };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { checkTokenFile } from '#adapters/config';
 import { checkWorkspaceWritable } from '#adapters/stores';
-import { findAgent, Configs, formatProblem, displayPath } from '#app/agents';
+import { findAgent, suggestAgent, Configs, formatProblem, displayPath } from '#app/agents';
 import type { LaunchEnvironment } from '#app/agents';
 import { isLoopback, tokenProblems } from '#app/serve';
 import { CloisterError } from '#base';
@@ -70,7 +70,7 @@ const resolveAgentPath = async (agent: string, configs: Configs): Promise<string
   if (found !== null) return found;
   throw new CloisterError(
     'agent_unknown',
-    `No "${agent}.ai" in this folder, in \`agents\` of .ai-agent.json, or in the home folder. Pass a file: --agent <path>.`,
+    `No "${agent}.ai" in this folder, in \`agents\` of .ai-agent.json, or in the home folder. Pass a file: --agent <path>.${await suggestAgent(agent, configs)}`,
   );
 };
 

@@ -5,6 +5,7 @@ import { modelFacts } from '#adapters/models';
 import {
   withChildren,
   findAgent,
+  suggestAgent,
   isTeamFile,
   pathKind,
   problemsError,
@@ -71,7 +72,7 @@ export const findSubject = async (
   if (pathKind(path) === 'folder') return { agents: [path], cwd };
   throw new CloisterError(
     'agent_unknown',
-    `No file, agent or example is named "${name.slice(0, 80)}". Examples: ${listExamples(examples).join(', ')}.`,
+    `No file, agent or example is named "${name.slice(0, 80)}". Examples: ${listExamples(examples).join(', ')}.${await suggestAgent(name, configs)}`,
   );
 };
 

@@ -6,7 +6,7 @@ import { openCloister } from 'cloister';
 import type { Agent } from 'cloister';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import { Configs } from '../../src/app/agents/configs.ts';
-import { findAgent } from '../../src/app/agents/read-agent-files.ts';
+import { findAgent, suggestAgent } from '../../src/app/agents/read-agent-files.ts';
 import type { LaunchEnvironment } from '../../src/app/agents/launch-environment.ts';
 import { initFolder } from '../../src/app/agents/init-folder.ts';
 import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
@@ -103,6 +103,15 @@ describe('a sub-agent is found by its name', () => {
     expect(await find('helper', elsewhere)).toBe(folders.path('~/.ai-agent/agents/helper.ai'));
     expect(await find('nobody', folders)).toBeNull();
     expect(await find('../helper', elsewhere)).toBeNull();
+  });
+
+  test('a typo in its name is answered with the nearest one of those places', async () => {
+    const suggest = (name: string, place: LaunchEnvironment) => suggestAgent(name, new Configs(place));
+    const folders = createFolders({ ...files, 'sollo.ai': '' });
+    expect(await suggest('solo', folders)).toBe(' Did you mean "sollo"?');
+    const { cwd, home, env } = folders;
+    expect(await suggest('helpr', { cwd: join(cwd, 'shared'), home, env })).toBe(' Did you mean "helper"?');
+    expect(await suggest('nobody', folders)).toBe('');
   });
 });
 

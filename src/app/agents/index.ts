@@ -2,7 +2,7 @@
 // by its own file: `registry.ts`, `check-agents.ts`, `init-folder.ts`, `import-agents.ts`, `agent-help.ts` and `load-tasks.ts`.
 export type { AgentResources } from './resources-from-code.ts';
 export { Configs } from './configs.ts';
-export { findAgent } from './read-agent-files.ts';
+export { findAgent, suggestAgent } from './read-agent-files.ts';
 export { isTeamFile, pathKind } from './find-files.ts';
 export { displayPath } from './launch-environment.ts';
 export type { LaunchEnvironment } from './launch-environment.ts';

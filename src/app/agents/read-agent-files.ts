@@ -1,5 +1,5 @@
 // Reads agent files and the files that they name, and collects all problems.
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { agentNameFromPath, isAgentPath, nearestName } from '#base';
 import type { JsonObject } from '#base';
@@ -202,4 +202,14 @@ export const findAgent = async (name: string, configs: Configs): Promise<string 
   if (pathKind(here) === 'file') return here;
   await configs.read([]);
   return findByName(name, configs.forFile(null).folders);
+};
+
+/** For a name that `findAgent` does not find: a sentence with the nearest one that it does, or nothing. */
+export const suggestAgent = async (name: string, configs: Configs): Promise<string> => {
+  await configs.read([]);
+  const here = readdirSync(configs.launch.cwd).filter((file) => file.endsWith('.ai'));
+  const known = new Map<string, ReadonlyMap<string, string>>();
+  const elsewhere = configs.forFile(null).folders.flatMap((folder) => [...indexFolder(folder, known).keys()]);
+  const nearest = nearestName(name, [...here.map((file) => agentNameFromPath(file)), ...elsewhere]);
+  return nearest === null ? '' : ` Did you mean "${nearest}"?`;
 };
