@@ -96,4 +96,13 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     'stream-held-back',
     'return this.#handOut(this.#held.length - begun);',
   ]),
+  leak('events show the causes of failures to a caller who sees only answers', [
+    'event-cause',
+    'return detail === undefined ? error : { ...error, detail };',
+  ]),
+  leak('an error shows its causes to a caller who sees only answers', [
+    'served-causes',
+    '$(key): () => session.causes()',
+  ]),
+  leak('the cells of a run show the causes of failures to a caller who sees only answers', ['cell-cause', '$(key)']),
 ];

@@ -1,5 +1,5 @@
 // Two callers of one server, two worlds at a time: the worlds differ in everything one of them does. What the other one gets, and
-// what its model is shown, is recorded and compared.
+// what its model is shown, is recorded and compared. What a provider says when it fails differs too, unless the token shows it.
 import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { sha256 } from '#base';
@@ -129,11 +129,12 @@ export const observeWorld = async (
   const rng = seededRng(salt);
   const desk = deskNames[salt % deskNames.length]!;
   const sees = acts.length % 2 === 0 ? 'contents' : 'answers';
+  const cause = `The account acme-${sees === 'contents' ? 0 : salt} is suspended.`;
   let blockedMs = 0;
   // Work for the other caller blocks the process now and then.
   const stallClock = { steady: () => blockedMs, every: () => () => undefined };
   await using cloister = await openCloister({
-    agents: [...agentsOf(world, seen, () => (blockedMs += stallMs), desk), 'vault.ai'],
+    agents: [...agentsOf(world, seen, { block: () => (blockedMs += stallMs), desk, cause }), 'vault.ai'],
     cwd: vaultFolder(),
     env: {
       VAULT_PASSWORD: weakValues[salt % weakValues.length],
@@ -204,8 +205,11 @@ const vaultFolder = (): string => {
 };
 let vault: string | undefined;
 
+/** `block`: blocks the process; `cause`: what the provider says when it refuses a request. */
+type WorldFacts = { readonly block: () => void; readonly desk: string; readonly cause: string };
+
 /** Their answers depend on every byte that they were shown. */
-const agentsOf = ({ clock }: PatientWorld, seen: string[], block: () => void, desk: string): readonly Agent[] => {
+const agentsOf = ({ clock }: PatientWorld, seen: string[], { block, desk, cause }: WorldFacts): readonly Agent[] => {
   const reply = ({ messages, goal, turn, tools, lastText, agent }: RequestView): ScriptedReply => {
     const prompt = JSON.stringify(messages);
     if (prompt.includes(`${mark}-`)) seen.push(prompt);
@@ -221,6 +225,7 @@ const agentsOf = ({ clock }: PatientWorld, seen: string[], block: () => void, de
       return { calls: [{ tool: 'spawn_agent', args: { agent_id: 'scout', initial_message: lastText.slice(0, 200) } }] };
     if (tools.includes(toolName) && turn === 1)
       return { text, calls: [{ tool: toolName, args: { word: hashLetters(goal) } }] };
+    if (/-fault-\d*[13579]\b/u.test(goal)) throw new Error(cause);
     if (goal.includes('-fault-')) return { fault: 'cut', text, delayMs: 3 };
     if (goal.includes('-slow-'))
       return { pieces: [...pieces, text.slice(pieces.join('').length)], delayMs: 120, pieceDelayMs: 40 };

@@ -61,6 +61,7 @@ const runInfo = ({ session, agent, startedAt, caller }: ActiveRun) => ({
   agent: agent.name,
   startedAt,
   cancel: () => session.cancel(),
+  // probe: served-causes
   causes: async (): Promise<readonly Cause[]> => (seesCauses(caller.sees) ? session.causes() : []),
 });
 

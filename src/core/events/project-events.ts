@@ -336,5 +336,6 @@ const eventError = (failure: Failure | null | undefined, sees: Sees): EventError
   if (failure === null || failure === undefined) return null;
   const error = publicFailure(Object.hasOwn(errorCatalogue, failure.code) ? failure : { code: 'defect' });
   const { detail } = failure;
+  // probe: event-cause
   return seesCauses(sees) && detail !== undefined && detail !== '' ? { ...error, detail } : error;
 };

@@ -84,6 +84,7 @@ export const restAnswerJson = (
 /** Without stalls, which are information for the operator: what other callers do may have part in them. */
 const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport, sees: Sees | undefined): JsonObject => ({
   ...cell,
+  // probe: cell-cause
   outcome: outcome === null || seesCauses(sees) ? outcome : { ...outcome, failure: withoutDetail(outcome.failure) },
 });
 
