@@ -25,6 +25,7 @@ export {
   limitBehind,
   limitNames,
   limitSentence,
+  isDetailOfAnswer,
   publicFailure,
 } from './errors/index.ts';
 export type { ErrorClass, ErrorCode, Failure, LimitName, PublicFailure } from './errors/index.ts';

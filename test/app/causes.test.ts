@@ -97,7 +97,8 @@ test.each(cases)('the cause of $failure in $name is told to those who see causes
   const told = (await collect(session.events({ sees: 'causes' }))).filter((event) => textOf(event).includes(detail));
   expect(told.map((event) => ('cell' in event ? event.cell : ''))).toContain(causes[0]!.cell);
   expect(textOf(await collect(session.events({ sees: 'answers' })))).not.toContain(detail);
-  const { causes: shown, events } = await cloister.show(run, { sees: 'answers' });
+  const { causes: shown, events, cells } = await cloister.show(run, { sees: 'answers' });
+  expect(textOf(cells.map(({ outcome }) => outcome?.failure ?? null))).not.toContain(detail);
   expect(shown).toEqual([]);
   expect(textOf(events)).not.toContain(detail);
 

@@ -104,5 +104,8 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     'served-causes',
     '$(key): () => session.causes()',
   ]),
-  leak('the cells of a run show the causes of failures to a caller who sees only answers', ['cell-cause', '$(key)']),
+  leak('the cells of a run show the causes of failures to a caller who sees only answers', [
+    'cell-cause',
+    'return report;',
+  ]),
 ];

@@ -38,6 +38,9 @@ export const publicFailure = (failure: Failure): PublicFailure => {
   return { code: failure.code, class: kind, summary, suggestion, ...(limit === undefined ? {} : { limit }) };
 };
 
+/** Whether the runtime writes the detail about the run's own answer: nothing in it comes from a service of the operator. */
+export const isDetailOfAnswer = (code: ErrorCode): boolean => code === 'plan_invalid';
+
 export class CloisterError extends Error {
   readonly failure: Failure;
   constructor(code: ErrorCode, detail?: string, options?: ErrorOptions & { retryAfterMs?: number }) {

@@ -1,5 +1,5 @@
 // Reports a run for people: who did what, what it used, and how it ended.
-import { CloisterError, omitUndefined, readRecordedBy, unknownKind } from '#base';
+import { CloisterError, isDetailOfAnswer, omitUndefined, readRecordedBy, unknownKind } from '#base';
 import type { CellId } from '#base';
 import { decodeHistory, seesCauses } from '#contracts';
 import type {
@@ -68,9 +68,15 @@ export const reportRun = async (
     throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
   const workedMs = workedTime(frames);
   const stalls = sumStalls(frames);
-  const cells = [...states.values()].map((cell) =>
-    reportCell(cell, workedMs(cell.startedAt, cell.end?.at ?? last.at), stalls.get(cell.birth.cell) ?? noStalls),
-  );
+  const cells = [...states.values()].map((cell) => {
+    const report = reportCell(
+      cell,
+      workedMs(cell.startedAt, cell.end?.at ?? last.at),
+      stalls.get(cell.birth.cell) ?? noStalls,
+    );
+    // probe: cell-cause
+    return seesCauses(sees) ? report : withoutCause(report);
+  });
   return {
     run: first.run,
     agent: root.birth.agent,
@@ -89,6 +95,14 @@ export const reportRun = async (
     events,
     causes: seesCauses(sees) ? listCauses(events) : [],
   };
+};
+
+/** Without what a service of the operator said. */
+const withoutCause = (cell: CellReport): CellReport => {
+  const { outcome } = cell;
+  if (outcome?.failure?.detail === undefined || isDetailOfAnswer(outcome.failure.code)) return cell;
+  const { detail: _detail, ...failure } = outcome.failure;
+  return { ...cell, outcome: { ...outcome, failure } };
 };
 
 const readFrame = (states: Map<CellId, CellState>, { record, cell: id, at, attempt }: Frame): void => {

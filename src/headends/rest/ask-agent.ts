@@ -86,7 +86,7 @@ const causesFor = async ({ caller }: AdmittedRequest, run: ServedRun): Promise<r
   seesCauses(caller.sees) ? run.causes() : undefined;
 
 const details = async (service: AgentService, { caller }: AdmittedRequest, { run }: ServedRun): Promise<JsonObject> =>
-  detailsJson(await (await service.find(caller, run)).report(), caller.sees);
+  detailsJson(await (await service.find(caller, run)).report());
 
 /** A client that also accepts JSON gets JSON. */
 const acceptsEvents = (headers: Headers): boolean => {

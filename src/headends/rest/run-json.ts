@@ -49,14 +49,14 @@ export const outcomeReply = (ended: OutcomeOrState, body: JsonObject): RouteRepl
   return { status, body, headers, code };
 };
 
-export const detailsJson = ({ cells, events }: RunReport, sees: Sees | undefined): JsonObject => ({
-  cells: cells.map((cell) => cellJson(cell, sees)),
+export const detailsJson = ({ cells, events }: RunReport): JsonObject => ({
+  cells: cells.map(cellJson),
   events,
 });
 
 export const reportJson = (report: RunReport, sees: Sees | undefined): JsonObject => {
   const { agent, goal, startedAt, endedAt, causes } = report;
-  const { cells } = detailsJson(report, sees);
+  const { cells } = detailsJson(report);
   const outcome = restOutcomeJson(reportedOutcome(report), seesCauses(sees) ? causes : undefined);
   return { ...outcome, agent, goal, startedAt, endedAt, cells: cells! };
 };
@@ -82,15 +82,13 @@ export const restAnswerJson = (
 });
 
 /** Without stalls, which are information for the operator: what other callers do may have part in them. */
-const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport, sees: Sees | undefined): JsonObject => ({
+const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport): JsonObject => ({
   ...cell,
-  // probe: cell-cause
-  outcome: outcome === null || seesCauses(sees) ? outcome : { ...outcome, failure: withoutDetail(outcome.failure) },
+  outcome: outcome === null ? null : { ...outcome, failure: failureJson(outcome.failure) },
 });
 
-/** The detail comes from outside services, and may name the operator's hosts and accounts. */
-const withoutDetail = (failure: Failure | null): JsonObject | null => {
+const failureJson = (failure: Failure | null): JsonObject | null => {
   if (failure === null) return null;
-  const { code, retryAfterMs } = failure;
-  return { code, ...omitUndefined({ retryAfterMs, limit: limitBehind(failure) }) };
+  const { code, detail, retryAfterMs } = failure;
+  return { code, ...omitUndefined({ detail, retryAfterMs, limit: limitBehind(failure) }) };
 };

@@ -1,5 +1,5 @@
 // Failures as an HTTP client sees them: a status, and the texts of the catalogue.
-import { CloisterError, errorCatalogue, limitBehind, omitUndefined } from '#base';
+import { CloisterError, errorCatalogue, isDetailOfAnswer, limitBehind, omitUndefined } from '#base';
 import type { ErrorClass, ErrorCode, Failure } from '#base';
 import { describeCause } from '#contracts';
 import type { Cause, ClientFailure } from '#contracts';
@@ -73,9 +73,6 @@ export const clientError = (error: unknown): ClientFailure => {
   return { ...shown, message: `${errorCatalogue[failure.code].summary} ${failure.detail}` };
 };
 
-/** Failures whose detail the runtime writes about the run's own answer. Nothing in it comes from a service of the operator. */
-const codesWithDetail: ReadonlySet<ErrorCode> = new Set(['plan_invalid']);
-
 /** A run without an answer. Its causes are told; for a caller who does not see them, there are none. */
 export class RunFailedError extends CloisterError {
   readonly causes: readonly Cause[];
@@ -103,7 +100,7 @@ export const causesText = (causes: readonly Cause[]): string => {
 export const clientFailure = (failure: Failure, causes: readonly Cause[] = []): ClientFailure => {
   const { code, detail = '', retryAfterMs } = failure;
   const { class: kind, summary, suggestion, retryable } = errorCatalogue[code];
-  const isTold = causes.length === 0 && codesWithDetail.has(code) && detail !== '';
+  const isTold = causes.length === 0 && isDetailOfAnswer(code) && detail !== '';
   const message = isTold ? `${summary} ${detail}` : `${summary}${causesText(causes)}`;
   const more = omitUndefined({ retryAfterMs, limit: limitBehind(failure) });
   return { status: httpStatus(code), code, class: kind, message, suggestion, retryable, ...more };
