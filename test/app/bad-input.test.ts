@@ -1,6 +1,6 @@
 // Common mistakes, and whether the error says what to do next.
 import { once } from 'node:events';
-import { symlinkSync } from 'node:fs';
+import { chmodSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openCloister } from 'cloister';
@@ -179,6 +179,26 @@ describe('a tool server', () => {
   test('whose command does not exist stops a run before anything is spent, at any depth', async () => {
     const error = await openError(createFolders(server(absent)), ['lead.ai']);
     expect(error.message).toMatch(/helper\.ai.*"no-such-program-here" was not found on its PATH.*Install it/u);
+  });
+
+  test('whose command goes away later fails the agent that needs it; its caller gets class, summary and remedy', async () => {
+    const folders = createFolders({ 'gone-program': '#!/bin/sh' });
+    const program = folders.path('gone-program');
+    chmodSync(program, 0o755);
+    folders.write(server({ command: program }));
+    const says = [
+      { when: { agent: 'lead', turn: 1 }, reply: { calls: [{ tool: 'helper', args: { prompt: 'Go' } }] } },
+      { reply: '{{results}}' },
+    ];
+    const { cloister } = await open(folders, ['lead.ai'], { says });
+    rmSync(program);
+    const { outcome, run } = cloister.run('lead', 'Go');
+    expect(await outcome).toMatchObject({ status: 'partial', missing: ['helper'] });
+    expect((await outcome).output).toMatch(
+      /\(status: failed\)\. Error \(config\): The tool server's command was not found\. Install it, or fix `command`/u,
+    );
+    expect((await outcome).output).not.toContain('gone-program');
+    expect(await cloister.audit(run)).toMatchObject({ ok: true });
   });
 
   test('that cannot be reached: which one, and why', async () => {
