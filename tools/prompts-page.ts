@@ -111,6 +111,13 @@ const sections: readonly (readonly [title: string, ...shown: readonly Shown[]])[
     'Task and context',
     ['The goal (`goal@1`)', show('goal@1', [text('<goal>')])],
     [
+      'Files that come with the goal, before it: a text, and any other file, which follows as such (`attachment@1`)',
+      show('attachment@1', [crossing('attachment', { mediaType: 'text/csv', name: '<name>', text: '<text>' })]),
+      show('attachment@1', [
+        crossing('attachment', { mediaType: 'image/png', name: '<name>', sha256: '<hash>', bytes: 1, pixels: 1 }),
+      ]),
+    ],
+    [
       'Context that the caller shares (`share@1`)',
       show('share@1', [crossing('share', [{ category: 'CONTEXT', text: '<context>' }])]),
     ],

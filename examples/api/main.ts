@@ -67,6 +67,12 @@ const { cells, events } = await cloister.show(run);
 const { ok, unattributedBytes } = await cloister.audit(run);
 console.log(cells.length, events.length, ok, unattributedBytes, (await cloister.replay(run)).ok);
 
+const plan = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjd', 'base64');
+const seen = cloister.run('writer', 'What is on it?', {
+  attachments: [{ mediaType: 'image/png', data: plan, name: 'plan.png' }],
+});
+console.log((await seen.outcome).output);
+
 try {
   cloister.run('gide', 'Where to?');
 } catch (error) {

@@ -4,8 +4,17 @@ import { CloisterError, nearestName, utf8Bytes, isObject } from '#base';
 import { checkOptionType, checkOptions, either, listOf, openObject, string, valueOf } from '#base/shapes';
 import type { OptionFields } from '#base/shapes';
 import { answerFormatShape, dialogMessageShape } from '#contracts';
-import type { Agent, Category, RouteChoice, RunCommand, RunCommandName, DialogMessage } from '#contracts';
+import type {
+  Agent,
+  Category,
+  RouteChoice,
+  RunCommand,
+  RunCommandName,
+  DialogMessage,
+  StoredDialogMessage,
+} from '#contracts';
 import { mailBytesMax } from '#core/session';
+import { readAttachments } from './read-attachments.ts';
 
 /**
  * The command as data that nobody can change any more: each field is read once, so what was checked is what is carried out.
@@ -131,6 +140,7 @@ export const runOptions = {
   signal: 'signal',
   context: 'texts',
   system: 'texts',
+  attachments: 'any',
   conversation: either(
     'the name of a conversation, or { agent, name }',
     string(),
@@ -151,7 +161,14 @@ const dialogCountMax = 10_000;
 const checkContext = (option: string, texts: readonly string[], countMax: number): void => {
   if (texts.length > countMax)
     throw new CloisterError('context_too_large', `${option}: ${texts.length} texts; the limit is ${countMax}.`);
-  const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
+  checkContextSize(
+    option,
+    texts.reduce((sum, text) => sum + utf8Bytes(text), 0),
+  );
+};
+
+/** Throws `context_too_large`. */
+export const checkContextSize = (option: string, bytes: number): void => {
   if (bytes > contextBytesMax)
     throw new CloisterError('context_too_large', `${option}: ${bytes} bytes; the limit is ${contextBytesMax}.`);
 };
@@ -170,14 +187,23 @@ export const redactTexts = (
 };
 
 /** Removes secrets from a caller's dialog. Throws `context_too_large`. */
-export const redactDialog = (given: readonly DialogMessage[] = [], redact: RedactText): readonly DialogMessage[] => {
-  const dialog = given.map(({ by, text }) => ({ by, text: redact(text) }));
-  checkContext(
-    'history',
-    dialog.map(({ text }) => text),
-    dialogCountMax,
-  );
-  return dialog;
+export const redactDialog = (
+  given: readonly DialogMessage[] = [],
+  redact: RedactText,
+): { readonly dialog: readonly StoredDialogMessage[]; readonly blobs: readonly Uint8Array[] } => {
+  const blobs: Uint8Array[] = [];
+  const dialog = given.map(({ by, text, attachments = [] }, index): StoredDialogMessage => {
+    if (attachments.length === 0) return { by, text: redact(text) };
+    const read = readAttachments(`history[${index}].attachments`, attachments, redact);
+    blobs.push(...read.blobs);
+    return { by, text: redact(text), attachments: read.attachments };
+  });
+  const texts = dialog.flatMap(({ text, attachments = [] }) => [
+    text,
+    ...attachments.flatMap((one) => ('text' in one ? [one.text] : [])),
+  ]);
+  checkContext('history', texts, dialogCountMax);
+  return { dialog, blobs };
 };
 
 /** Checks context for a running run. Throws `options_invalid` or `context_too_large`. */

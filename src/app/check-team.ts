@@ -36,13 +36,14 @@ export const checkTeamRun = (
 /** A team plans from its goal alone. Throws `team_invalid` for other input. */
 export const refuseTeamOptions = ({ team, name }: Agent, options: RunOptions): void => {
   if (team === null) return;
-  const { schema, format, context = [], system = [], history = [], tools = [] } = options;
+  const { schema, format, context = [], system = [], history = [], attachments = [], tools = [] } = options;
   const [unsupported] = [
     ...(schema === undefined ? [] : ['schema']),
     ...(format === undefined || format === 'text' ? [] : ['format']),
     ...(context.length === 0 ? [] : ['context']),
     ...(system.length === 0 ? [] : ['system']),
     ...(history.length === 0 ? [] : ['history']),
+    ...(attachments.length === 0 ? [] : ['attachments']),
     ...(tools.length === 0 ? [] : ['tools']),
   ];
   if (unsupported !== undefined)

@@ -31,7 +31,7 @@ import { assertAgent, checkResume, forkFrames, replayRun } from '#core/orchestra
 import type { ResumableRun } from '#core/orchestration';
 import { buildAgentTool } from './build-agent-tool.ts';
 import { AgentList } from './agent-list.ts';
-import { RunRequestChecker } from './run-request-checker.ts';
+import { filesOf, RunRequestChecker } from './run-request-checker.ts';
 import type { ValidatedRequest } from './run-request-checker.ts';
 import { withChildren } from '#app/agents';
 import { checkOptionType, checkOptions, parseRunId } from '#base/shapes';
@@ -116,6 +116,7 @@ export class LocalCloister extends RunReader implements Cloister {
       budget,
       system: request.system,
       history: this.#requests.historyFor(request),
+      ...filesOf(request),
       caller,
     };
     // The schema has been checked: what it accepts has its type.
@@ -168,6 +169,7 @@ export class LocalCloister extends RunReader implements Cloister {
       goal: request.goal,
       system: request.system,
       history: this.#requests.historyFor(request),
+      ...filesOf(request),
       ...startOptions,
     };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
@@ -182,13 +184,14 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async #runTurn(
-    { agent, goal, context, system, dialog }: ValidatedRequest,
+    request: ValidatedRequest,
     conversation: { readonly agent: string; readonly name: string },
     {
       signal,
       ...startOptions
     }: Pick<NewRun, 'budget' | 'resident' | 'caller'> & { readonly signal?: AbortSignal | undefined },
   ): Promise<RunSession> {
+    const { agent, goal, context, system, dialog } = request;
     if (dialog.length > 0)
       throw new CloisterError(
         'options_invalid',
@@ -198,7 +201,8 @@ export class LocalCloister extends RunReader implements Cloister {
     const turn = await this.#conversationService.beginTurn({ agent, conversation, context, bytesMax });
     const { run, log, history, files } = turn;
     try {
-      return this.#runs.start(run, { agent, goal, log, system, history, files, conversation, ...startOptions }, signal);
+      const start = { agent, goal, log, system, history, files, conversation, ...filesOf(request), ...startOptions };
+      return this.#runs.start(run, start, signal);
     } catch (error) {
       await log.close();
       throw error;

@@ -113,6 +113,7 @@ const wantsColour = (): boolean => {
 // File access for the command line: reads tasks, writes plans and graphs.
 const fileWorld: CliFiles = {
   readText: (path) => readFile(path, 'utf8'),
+  readBytes: (path) => readFile(path),
   writeText: (path, text) => writeFile(path, text),
   whyNotWritable: async (path) => {
     const own = await whyNotWritable(path);

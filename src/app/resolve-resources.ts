@@ -1,7 +1,7 @@
 // Resolves the models and tool sources for the sessions of one Cloister, and the model of a fork.
 import { CloisterError, omitUndefined } from '#base';
 import type { Agent, Model, SessionResources } from '#contracts';
-import { loadPriceList, withListedPrice } from '#adapters/models';
+import { loadPriceList, withKnownFacts } from '#adapters/models';
 import { assertAgent, toModel } from '#core/orchestration';
 import { Configs, needsConfig, notLookedUp, resourcesFromCode, withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
@@ -36,7 +36,7 @@ const codeResources = (agents: readonly Agent[], models: readonly Model[]): Agen
     return fromCode(agent);
   };
   const find = (model: string): Model => {
-    const known = [...models, ...modelsInCode(agents)].map(withListedPrice);
+    const known = [...models, ...modelsInCode(agents)].map(withKnownFacts);
     const found = known.find(({ language }) => `${language.provider}/${language.modelId}` === model);
     if (found !== undefined) return found;
     const names = known.map(({ language }) => `${language.provider}/${language.modelId}`);

@@ -1,13 +1,24 @@
 // Checks requests for runs before anything is recorded or spent.
+import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { checkOptions } from '#base/shapes';
-import type { Agent, Budget, History, ResidentOptions, RunOptions, DialogMessage } from '#contracts';
+import type {
+  Agent,
+  Budget,
+  History,
+  ResidentOptions,
+  RunOptions,
+  StoredAttachment,
+  StoredDialogMessage,
+} from '#contracts';
 import { assertAgent, checkRequest } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools, checkSchemas } from './check-schemas.ts';
-import { checkTopic, redactTexts, redactDialog, runOptions } from './check-run-command.ts';
+import { checkContextSize, checkTopic, redactTexts, redactDialog, runOptions } from './check-run-command.ts';
+import { attachedTextBytes, checkModelsTake, readAttachments } from './read-attachments.ts';
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
 import { buildHistory, dialogEntries } from '#app/conversations';
+import type { NewRun } from './run-start.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export type ValidatedRequest = {
@@ -15,8 +26,18 @@ export type ValidatedRequest = {
   readonly goal: string | null;
   readonly context: readonly string[];
   readonly system: readonly string[];
-  readonly dialog: readonly DialogMessage[];
+  readonly dialog: readonly StoredDialogMessage[];
+  /** Files that come with the goal. */
+  readonly attachments: readonly StoredAttachment[];
+  /** The bytes of all attached files, those of the dialog too. */
+  readonly blobs: readonly Uint8Array[];
 };
+
+/** Absent if there are none, as in most requests. */
+export const filesOf = ({ attachments, blobs }: ValidatedRequest): Pick<NewRun, 'attachments' | 'blobs'> => ({
+  ...(attachments.length === 0 ? {} : { attachments }),
+  ...(blobs.length === 0 ? {} : { blobs }),
+});
 
 /** The history of a turn is limited by the size of the window, and by an upper bound that keeps logs small. */
 const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
@@ -52,7 +73,10 @@ export class RunRequestChecker {
     checkOptions(options, { ...runOptions, message: 'any', topics: 'texts' });
     for (const topic of options.topics ?? [])
       checkTopic(topic, found.permissions.topics.hear, `called "${found.name}" may subscribe to`);
-    return { agent: found, goal: this.#checkFirstMessage(found, options), ...this.#checkContext(found, options) };
+    const goal = this.#checkFirstMessage(found, options);
+    if (goal === null && (options.attachments ?? []).length > 0)
+      throw new CloisterError('attachment_refused', 'attachments: files come with a first message; set `message`.');
+    return { agent: found, goal, ...this.#checkContext(found, options) };
   }
 
   /** Returns the goal as it crosses; null when the agent starts by waiting for messages. */
@@ -89,13 +113,22 @@ export class RunRequestChecker {
 
   #checkContext(
     agent: Agent,
-    { context, system, history }: Pick<RunOptions, 'context' | 'system' | 'history'>,
-  ): Pick<ValidatedRequest, 'context' | 'system' | 'dialog'> {
+    { context, system, history, attachments = [] }: Pick<RunOptions, 'context' | 'system' | 'history' | 'attachments'>,
+  ): Pick<ValidatedRequest, 'context' | 'system' | 'dialog' | 'attachments' | 'blobs'> {
     const redact = (text: string): string => this.#shared.resources.redactFor(agent)?.text(text) ?? text;
+    const own = readAttachments('attachments', attachments, redact);
+    const { dialog, blobs } = redactDialog(history, redact);
+    const all = [own.attachments, ...dialog.map((message) => message.attachments ?? [])].flat();
+    if (all.length > 0) {
+      checkModelsTake(agent.name, this.#shared.resources.modelsOf(agent), all);
+      checkContextSize('attachments', attachedTextBytes(own.attachments));
+    }
     return {
       context: redactTexts('context', context, redact),
       system: redactTexts('system', system, redact),
-      dialog: redactDialog(history, redact),
+      dialog,
+      attachments: own.attachments,
+      blobs: [...own.blobs, ...blobs],
     };
   }
 }

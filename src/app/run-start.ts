@@ -1,5 +1,14 @@
 // How a run is started, or continued.
-import type { Agent, Budget, ConversationRef, Frame, History, InheritedFiles, RunLog } from '#contracts';
+import type {
+  Agent,
+  Budget,
+  ConversationRef,
+  Frame,
+  History,
+  InheritedFiles,
+  RunLog,
+  StoredAttachment,
+} from '#contracts';
 import type { ResumableRun } from '#core/orchestration';
 
 export type RunStart = NewRun | ContinuedRun;
@@ -14,6 +23,9 @@ export type NewRun = {
   /** The caller's own instructions. */
   readonly system?: readonly string[] | undefined;
   readonly history?: History | undefined;
+  readonly attachments?: readonly StoredAttachment[] | undefined;
+  /** The bytes of attached files. They are in the store before any frame names them. */
+  readonly blobs?: readonly Uint8Array[] | undefined;
   readonly files?: InheritedFiles | undefined;
   readonly conversation?: ConversationRef | undefined;
   readonly caller?: string | undefined;

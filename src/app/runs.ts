@@ -78,6 +78,7 @@ export class Runs {
     try {
       const log = await (start.log ?? this.#shared.store.acquireRun(run));
       try {
+        if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
         return await this.#runOn(log, session, start);
       } finally {
         await log.close();
@@ -87,6 +88,10 @@ export class Runs {
       this.#live.delete(run);
       if (isAutosaved(start)) this.#host.autosave.end(run);
     }
+  }
+
+  async #storeFiles(blobs: readonly Uint8Array[]): Promise<void> {
+    for (const bytes of blobs) await this.#shared.store.putBlob(bytes);
   }
 
   async #runOn(log: RunLog, session: LocalRunSession, start: RunStart): Promise<RunOutcome> {

@@ -14,6 +14,7 @@ export { readTeamGoal, describeTeamGoal } from './team-goal.ts';
 export type { TeamGoalInfo } from './team-goal.ts';
 export { graphLayers, listEdges } from './graph-layers.ts';
 export type { GraphEdge } from './graph-layers.ts';
+export { countPages, countPixels, hasSignature } from './file-facts.ts';
 export { nearestName } from './nearest-name.ts';
 export { agentNamed, unknownNameText, unknownAgentError } from './unknown-agent.ts';
 export { agentNameFromPath, isAgentPath, isName, toAgentName, toPlainName } from './ids.ts';

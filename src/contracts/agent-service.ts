@@ -7,7 +7,7 @@ import type { RunEvent } from './event.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
 import type { RunReport } from './runtime.ts';
-import type { DialogMessage } from './dialog-message.ts';
+import type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
 import type { Sees } from './token.ts';
@@ -32,6 +32,8 @@ export type AgentRequest = {
   readonly schema?: JsonObject;
   /** Additional context. */
   readonly context?: readonly string[];
+  /** Files that come with the input. */
+  readonly attachments?: NonNullable<DialogMessage['attachments']>;
   /** The client's system prompts, if the operator allows them; they cross as a `share` from outside. */
   readonly system?: readonly string[];
   /** Earlier messages as the client reports them; they cross as `history`. Cannot be combined with a conversation. */
@@ -177,7 +179,7 @@ export type ClientToolPause = {
 export type AnswerPiece = { readonly type: 'text' | 'activity'; readonly text: string };
 
 /** One message of a run's dialog. `unasked`, `delivered`: for messages of agents to the caller while the run is running. */
-export type RunMessage = DialogMessage & {
+export type RunMessage = StoredDialogMessage & {
   /** The id of a message that was sent while the run was running. */
   readonly message?: string;
   readonly agent?: string;

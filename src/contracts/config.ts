@@ -10,6 +10,8 @@ export type ModelFacts = {
   readonly contextTokens?: number;
   readonly maxOutputTokens?: number;
   readonly structuredOutput?: boolean;
+  /** Media types of files that it takes, such as `image/*`. */
+  readonly attachments?: readonly string[];
 };
 
 /** `rehearsal`: a model that answers from a script. */

@@ -1,5 +1,6 @@
 // Conversations, which keep messages across sessions, and checkpoints, which are cuts through runs that you can return to.
 import type { Hash, RunId } from '#base';
+import type { StoredAttachment } from './attachment.ts';
 import type { Category } from './segment.ts';
 
 /** A conversation belongs to one agent; its name is unique for that agent. */
@@ -18,6 +19,8 @@ export type Entry = {
   readonly correlation: RunId;
   readonly at: number;
   readonly text: string;
+  /** Files that came with it. */
+  readonly attachments?: readonly StoredAttachment[];
 };
 
 /** The part of a conversation that a session receives: the content of a `history` crossing, as JSON. */
@@ -37,6 +40,8 @@ export type HistoryEntry = {
   readonly text: string;
   /** For TOOLS: the call that the text is the result of. Only the agent that made the call gets such an entry. */
   readonly call?: EarlierCall;
+  /** For DIALOG of the user: files that came with it. */
+  readonly attachments?: readonly StoredAttachment[];
 };
 
 /** A tool call of an earlier turn. `input`: as the model wrote it, shortened if it was long. */

@@ -1,4 +1,5 @@
 // The content of crossings as values. It crosses as text, and this is the only place that says which text is what.
+import type { StoredAttachment } from './attachment.ts';
 import type { History, InheritedFiles } from './conversation.ts';
 import type { Mail, RoutedMessages } from './mail.ts';
 import type { Envelope } from './session.ts';
@@ -23,6 +24,9 @@ export const decodeRoutedMessages = (content: string): RoutedMessages => JSON.pa
 
 /** A `file` crossing. */
 export const decodeInheritedFiles = (content: string): InheritedFiles => JSON.parse(content) as InheritedFiles;
+
+/** An `attachment` crossing. */
+export const decodeAttachment = (content: string): StoredAttachment => JSON.parse(content) as StoredAttachment;
 
 /** The `goal` crossing of a team that was called with tasks, or from outside. */
 export const decodeTeamGoal = (content: string): TeamGoal => JSON.parse(content) as TeamGoal;

@@ -9,6 +9,7 @@ export type CrossingKind =
   | 'broadcast'
   | 'note'
   | 'file'
+  | 'attachment'
   | 'history';
 
 /** One end of a crossing. `outside`: the person or program that requested the run. */

@@ -274,26 +274,12 @@ export type {
   AgentService,
   RequestState,
 } from './agent-service.ts';
-export type { DialogMessage } from './dialog-message.ts';
-export {
-  agentNameShape,
-  answerFormatShape,
-  budgetUnits,
-  budgetShape,
-  dialogMessageShape,
-  nameExpected,
-  priceShape,
-  spawnCapsShape,
-} from './shapes.ts';
-export {
-  decodeDependency,
-  decodeEnvelope,
-  decodeHistory,
-  decodeInheritedFiles,
-  decodeMail,
-  decodeRoutedMessages,
-  decodeTeamGoal,
-} from './crossing-content.ts';
+export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
+export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
+export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';
+export { dialogMessageShape, nameExpected, priceShape, sentMessageShape, spawnCapsShape } from './shapes.ts';
+export { decodeAttachment, decodeDependency, decodeEnvelope, decodeHistory } from './crossing-content.ts';
+export { decodeInheritedFiles, decodeMail, decodeRoutedMessages, decodeTeamGoal } from './crossing-content.ts';
 export type { Dependency } from './crossing-content.ts';
 export { vendorList, type VendorType } from './vendors.ts';
 export { seesCauses, seesLevels, seesShape, stdioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';

@@ -18,6 +18,8 @@ export type Model = {
   readonly maxOutputTokens?: number;
   /** Takes the schema of an answer with the request. Otherwise the prompt alone states it. */
   readonly structuredOutput?: boolean;
+  /** Media types of files that it takes with a message, such as `image/*`. Texts can be attached for any model. Default: no others. */
+  readonly attachments?: readonly string[];
   /** Its tokenizer, if there is one; used when a prompt gets close to the window limit. */
   readonly countTokens?: (text: string) => number;
 };

@@ -1,6 +1,7 @@
 // The interface that headends use and the library exports.
 import type { CellId, JsonObject, RecordedBy, RunId } from '#base';
 import type { Agent, AgentData, AgentInput, OutputFormat } from './agent.ts';
+import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { DialogMessage } from './dialog-message.ts';
 import type { Cause } from './cause.ts';
 import type { Budget, Figures, Spent, Stalls } from './amounts.ts';
@@ -36,6 +37,12 @@ export type RunOptions<S extends Schema = Schema> = {
    * with `share: [system]`. In a conversation, it holds for this turn only.
    */
   readonly system?: readonly string[];
+  /**
+   * Files that come with the request: images, PDFs, texts. Each crosses into the root cell as part of the request; sub-agents do
+   * not get them. One that an earlier run reported can be passed on. Throws `attachment_refused` for a file that none of the agent's
+   * models takes.
+   */
+  readonly attachments?: readonly (Attachment | StoredAttachment)[];
   /** Earlier messages, as reported by the caller. Cannot be combined with a conversation, which has its own history. */
   readonly history?: readonly DialogMessage[];
   /**
@@ -215,6 +222,8 @@ export type RunReport = {
   readonly goal: string;
   /** The caller that requested it on a server; otherwise null. */
   readonly caller: string | null;
+  /** Files that came with its goal. */
+  readonly attachments: readonly StoredAttachment[];
   /** Earlier messages, from its caller or its conversation. */
   readonly history: readonly HistoryEntry[];
   /** Set for a chat (a long-lived agent in a conversation): its conversation. */

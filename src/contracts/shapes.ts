@@ -1,6 +1,6 @@
 // Shapes of what people and clients write in more than one place: in files, in config, in code, in requests. Each is described here
 // once, and the compiler holds the types of the contracts against them.
-import { about, amount, cap, listOf, object, oneOf, pattern, whole } from '#base/shapes';
+import { about, amount, cap, listOf, object, oneOf, pattern, string, valueOf, whole } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { SpawnCaps } from './agent-file.ts';
 import type { OutputFormat } from './agent.ts';
@@ -42,7 +42,20 @@ export const spawnCapsShape: Shape<Partial<SpawnCaps>> = object(
 
 export const answerFormatShape: Shape<OutputFormat['format']> = oneOf('text', 'markdown', 'json');
 
-export const dialogMessageShape: Shape<DialogMessage> = object({
-  by: oneOf('person', 'agent'),
-  text: { is: 'text', expected: 'a string' },
+const dialogFields = { by: oneOf('person', 'agent'), text: { is: 'text', expected: 'a string' } } as const;
+
+/** In code. Attachments are checked where they are read. */
+export const dialogMessageShape: Shape<DialogMessage> = object(dialogFields, {
+  attachments: valueOf<NonNullable<DialogMessage['attachments']>>('a list of files', Array.isArray),
 });
+
+/** In requests: a file is sent in base64, and nothing that is stored can be named. */
+export const attachmentShape = object(
+  {
+    mediaType: about(string(), 'Such as `image/png`.'),
+    data: about(string(), 'The bytes in base64, or a `data:` URL. Other URLs are not fetched.'),
+  },
+  { name: string() },
+);
+
+export const sentMessageShape = object(dialogFields, { attachments: listOf(attachmentShape) });

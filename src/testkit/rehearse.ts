@@ -72,6 +72,7 @@ export const rehearse = (script: Script | string, options: RehearsalOptions = {}
       ...(price === undefined ? {} : { price }),
       ...(contextTokens === undefined ? {} : { contextTokens }),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      attachments: ['*/*'],
     },
     unused: () => states.filter(({ used }) => used === 0).map(({ index, line }) => ({ index, line })),
   });

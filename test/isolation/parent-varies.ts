@@ -5,6 +5,7 @@ import { Observer } from './observer.ts';
 import type { Observation } from './observer.ts';
 import { brokenCall, call, taskOf, tool, turnCounter, World } from './fake-world.ts';
 import type { Call, Cloister, Fault, Reply, Tool } from './fake-world.ts';
+import { pngOf } from '../app/sample-files.ts';
 
 /** Occurs in every goal whose cell is watched, and nowhere else. */
 const watchedMark = 'WATCHED';
@@ -167,7 +168,14 @@ export const watchChild = async (
     clock: world.clock,
     ids: world.ids,
   });
-  const session = home.run(agents[0]!, 'Do what you are here for.', { budget, system: [state.env] });
+  const session = home.run(agents[0]!, 'Do what you are here for.', {
+    budget,
+    system: [state.env],
+    attachments: [
+      { mediaType: 'text/plain', name: 'private.txt', data: Buffer.from(`${state.env}.`) },
+      { mediaType: 'image/png', data: Buffer.concat([pngOf(2, 1), Buffer.from(state.env)]) },
+    ],
+  });
   const outcome = await world.finish(session.outcome);
   const run = new Observer('run', world.drawn);
   run.note('status', outcome.status);
@@ -215,7 +223,9 @@ const defineTeam = (cloister: Cloister, world: World, goal: string, state: Paren
     prompt: prompt ?? state.prompt,
     // What its own caller shares with it is private, too.
     share,
-    models: [{ language: world.model('parent', parentReply(goal, state)), price: state.price }],
+    models: [
+      { language: world.model('parent', parentReply(goal, state)), price: state.price, attachments: ['image/*'] },
+    ],
     tools: parentTools(world, state),
     agents: state.childFirst ? [child, ...scouts] : [...scouts, child],
     gather: { timeoutMs: 600_000 },
@@ -231,7 +241,10 @@ const defineTeam = (cloister: Cloister, world: World, goal: string, state: Paren
       : { turn: nth, text: 'done' };
   });
   const root = { name: 'root', description: 'On top.', prompt: state.below, agents: [parent] };
-  return [defineAgent({ ...root, models: [{ language: above, price: state.price }] }), parent];
+  return [
+    defineAgent({ ...root, models: [{ language: above, price: state.price, attachments: ['image/*'] }] }),
+    parent,
+  ];
 };
 
 const parentTools = (world: World, { extraTools, toolsFlipped }: ParentState) => {

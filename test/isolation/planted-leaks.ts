@@ -279,6 +279,21 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
+    name: 'the names and hashes of files that came with the root’s goal, with the context that it shares',
+    seenBy: child,
+    edits: [
+      {
+        probe: 'share-prompt',
+        put: `const attached = window.view.flatMap(({ part, origin }) =>
+    origin.rule === 'attachment@1' && cell.runtime.parent === null && 'message' in part
+      ? [{ category: 'CONTEXT', text: JSON.stringify(part.message.content) } as const]
+      : [],
+  );
+  const $(declarations.0.id) = [...$(declarations.0.init), ...attached];`,
+      },
+    ],
+  },
+  {
     name: 'the prompt that the parent’s own caller shared with it',
     seenBy: child,
     edits: [

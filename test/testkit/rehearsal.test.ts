@@ -243,7 +243,13 @@ test('the model has the given name, price and sizes', () => {
   const price = { input: 1, output: 5 };
   const model = rehearse({ lines: [], modelId: 'small', price, contextTokens: 8000, maxOutputTokens: 500 });
   expect(model).toMatchObject({ specificationVersion: 'v4', provider: 'rehearsal', modelId: 'small' });
-  expect(model.model).toEqual({ language: model, price, contextTokens: 8000, maxOutputTokens: 500 });
+  expect(model.model).toEqual({
+    language: model,
+    price,
+    contextTokens: 8000,
+    maxOutputTokens: 500,
+    attachments: ['*/*'],
+  });
   expect(rehearse([], { modelId: 'other' }).modelId).toBe('other');
   expect(rehearse([]).model.price).toBeUndefined();
 });

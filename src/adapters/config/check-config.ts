@@ -58,9 +58,17 @@ const variableName = pattern('^[A-Za-z_][A-Za-z0-9_]*$', 'a variable name: lette
 
 const count = whole(1);
 
+const mediaType = pattern('^(?:\\*|[a-z]+)/(?:\\*|[a-z0-9.+-]+)$', 'a media type such as image/png or image/*');
+
 const modelFacts: Shape<ModelFacts> = object(
   {},
-  { price: priceShape, contextTokens: count, maxOutputTokens: count, structuredOutput: boolean() },
+  {
+    price: priceShape,
+    contextTokens: count,
+    maxOutputTokens: count,
+    structuredOutput: boolean(),
+    attachments: listOf(mediaType),
+  },
 );
 
 const models = { models: mapOf(modelFacts) };

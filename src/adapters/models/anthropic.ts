@@ -12,6 +12,7 @@ import type { Vendor } from './vendor.ts';
 
 export const anthropic: Vendor = {
   priceList: 'anthropic',
+  attachments: ['image/*', 'application/pdf'],
   structuredOutput: (modelId) => /claude-(?!\d|instant|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/u.test(modelId),
   connect: async (connection) => {
     // Not the package's main entry: that creates a default provider, which reads ANTHROPIC_BASE_URL and fails when it is empty.

@@ -6,6 +6,7 @@ import type { Vendor } from './vendor.ts';
 
 export const google: Vendor = {
   priceList: 'google',
+  attachments: ['image/*', 'audio/*', 'video/*', 'application/pdf'],
   structuredOutput: (modelId) => /gemini-(?!1)/u.test(modelId),
   // The model name is part of the URL: it must not lead elsewhere on that host.
   checkModel: ({ name }, modelId) => {

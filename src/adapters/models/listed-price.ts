@@ -1,9 +1,11 @@
-// Prices of models that are given as objects, from the same list as those of models that a config names.
+// Facts of models that are given as objects, from the same sources as those of models that a config names.
 //
 //   own-price-first. A model that comes with a price keeps it.
 import type { calcPrice } from '@pydantic/genai-prices';
-import type { Model } from '#contracts';
+import { omitUndefined } from '#base';
+import type { Model, Price } from '#contracts';
 import { toPrice } from './model-facts.ts';
+import { vendorCode } from './vendors.ts';
 
 /** Null until it is loaded. */
 let calculate: typeof calcPrice | null = null;
@@ -17,20 +19,35 @@ export const loadPriceList = async (models: Iterable<Model>): Promise<void> => {
 
 const known = new WeakMap<Model, Model>();
 
-/** The same model with the price of the list, as of now, if the list is loaded and has it. */
-export const withListedPrice = (model: Model): Model => {
-  const name = model.price === undefined && calculate !== null ? listedName(model) : null;
-  if (name === null) return model;
-  const priced = known.get(model) ?? lookUp(model, name);
-  known.set(model, priced);
-  return priced;
+/** The same model with what it does not say itself: its price, if the list is loaded and has it, and the files that it takes. */
+export const withKnownFacts = (model: Model): Model => {
+  if (model.price !== undefined && model.attachments !== undefined) return model;
+  const completed = known.get(model) ?? completeFacts(model);
+  // Without the list, the price may still come.
+  if (calculate !== null) known.set(model, completed);
+  return completed;
 };
 
-const lookUp = (model: Model, [providerId, modelId]: readonly [string, string]): Model => {
-  const found = calculate?.({}, modelId, { providerId, timestamp: new Date() });
-  const price = found ? toPrice(found.model_price) : undefined;
-  return price === undefined ? model : Object.freeze({ ...model, price });
+const completeFacts = (model: Model): Model => {
+  const name = listedName(model);
+  if (name === null) return model;
+  const price = model.price ?? lookUp(name);
+  const attachments = model.attachments ?? attachmentsOf(name);
+  if (price === model.price && attachments === model.attachments) return model;
+  return Object.freeze({ ...model, ...omitUndefined({ price, attachments }) });
 };
+
+const lookUp = ([providerId, modelId]: readonly [string, string]): Price | undefined => {
+  const found = calculate?.({}, modelId, { providerId, timestamp: new Date() });
+  return found ? toPrice(found.model_price) : undefined;
+};
+
+/** As for the vendor's models in a config. */
+const attachmentsOf = ([providerId]: readonly [string, string]): readonly string[] | undefined =>
+  Object.values(vendorCode).find(({ priceList }) => priceList === (vendorOf[providerId] ?? providerId))?.attachments;
+
+/** Clouds that run another vendor's models. */
+const vendorOf: Readonly<Record<string, string>> = { azure: 'openai', aws: 'anthropic' };
 
 /** The provider and the model as the list calls them; null: not in the list. */
 const listedName = ({ language: { provider, modelId } }: Model): readonly [string, string] | null => {

@@ -1,5 +1,5 @@
 // What the bundled price list knows about a model. The list is used as published with the package and never updated remotely.
-import { nearestName } from '#base';
+import { nearestName, omitUndefined } from '#base';
 import type { ModelFacts, Price, ProviderType } from '#contracts';
 import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices';
 import type { Vendor } from './vendor.ts';
@@ -9,6 +9,7 @@ import { vendorCode } from './vendors.ts';
 export const modelFacts = async (type: ProviderType, modelId: string, at?: Date): Promise<ModelFacts> => ({
   ...(await listedFacts(type, modelId, at)),
   ...(codeFor(type)?.structuredOutput?.(modelId) === true ? { structuredOutput: true } : {}),
+  ...omitUndefined({ attachments: codeFor(type)?.attachments }),
 });
 
 const codeFor = (type: ProviderType): Vendor | undefined => (type === 'rehearsal' ? undefined : vendorCode[type]);

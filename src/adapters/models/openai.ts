@@ -4,6 +4,7 @@ import type { Vendor } from './vendor.ts';
 
 export const openai: Vendor = {
   priceList: 'openai',
+  attachments: ['image/*', 'application/pdf'],
   structuredOutput: (modelId) => !/^(?:gpt-3|gpt-4(?:$|-\d|-turbo)|o1-(?:mini|preview))/u.test(modelId),
   connect: async (connection) => {
     // Not the package's main entry: that creates a default provider, which reads OPENAI_BASE_URL and fails when it is empty.

@@ -11,6 +11,7 @@ import type { Vendor, ModelStreamParts } from './vendor.ts';
 
 export const openrouter: Vendor = {
   priceList: 'openrouter',
+  attachments: ['image/*', 'application/pdf'],
   connect: async (connection) => ({
     model: await compatibleModel(connection, 'openrouter'),
     prepare: (call) => restoreReasoningDetails(withOneSystemMessage(call)),

@@ -27,6 +27,8 @@ export type Vendor = {
   readonly priceList?: string;
   /** Whether a model takes the schema of an answer. Who runs a server of one's own says so in the config. */
   readonly structuredOutput?: (modelId: string) => boolean;
+  /** Media types of files that its models take with a message. Who runs a server of one's own says so in the config. */
+  readonly attachments?: readonly string[];
   /** Throws for a model name that cannot be sent. */
   readonly checkModel?: (provider: ResolvedProvider, modelId: string) => void;
   /** Loads the vendor's package and creates a new model object. */

@@ -15,7 +15,7 @@ import type {
   SessionResources,
   SourceUse,
 } from '#contracts';
-import { withListedPrice } from '#adapters/models';
+import { withKnownFacts } from '#adapters/models';
 import { Redactors, collectSecrets, missingVariablesMessage, overlayFor, requiredVariables } from '#core/registry';
 import type { Secrets } from '#core/registry';
 import { codeSources, resourcesFromCode, needsConfig, notLookedUp, withChildren } from './resources-from-code.ts';
@@ -140,10 +140,10 @@ export class ResourceResolver {
   #models(agent: Agent, recipe: Recipe, without?: readonly string[]): readonly (PreparedModel | Model)[] {
     const left = without ?? this.passedOver(agent)?.map(({ model }) => model) ?? [];
     const models = agent.resources.models.flatMap((model): readonly (PreparedModel | Model)[] => {
-      if (typeof model !== 'string') return [withListedPrice(model)];
+      if (typeof model !== 'string') return [withKnownFacts(model)];
       return left.includes(model) ? [] : [recipe.models.find(({ name }) => name === model)!];
     });
-    return models.length > 0 ? models : this.#fallback.map(withListedPrice);
+    return models.length > 0 ? models : this.#fallback.map(withKnownFacts);
   }
 
   /** The context size of the agent's first model, if known. */

@@ -1,7 +1,7 @@
 // Resources of agents that bring their models and tools as objects: nothing to look up or to create.
 import { CloisterError } from '#base';
 import type { Agent, SessionResources, Model, SourceUse, ModelSummary, PassedOverModel, Redact } from '#contracts';
-import { withListedPrice } from '#adapters/models';
+import { withKnownFacts } from '#adapters/models';
 import { startableAgents } from '#core/orchestration';
 
 /** Agents that can be run, and the resources for their sessions. */
@@ -34,7 +34,7 @@ export const resourcesFromCode = (fallback: readonly Model[]): ((agent: Agent) =
     if (resources === undefined) {
       const models = agent.resources.models as readonly Model[];
       const used = models.length > 0 ? models : fallback;
-      resources = { models: used.map(withListedPrice), sources: codeSources(agent) };
+      resources = { models: used.map(withKnownFacts), sources: codeSources(agent) };
       known.set(agent, resources);
     }
     return resources;

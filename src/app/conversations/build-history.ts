@@ -1,7 +1,7 @@
 // Builds the history that an agent gets for its next turn of a conversation.
 import { CloisterError, utf8Bytes } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Entry, History, HistoryEntry, DialogMessage } from '#contracts';
+import type { Agent, Entry, History, HistoryEntry, StoredAttachment, StoredDialogMessage } from '#contracts';
 import { cutBytes } from '#core/rules';
 import type { ConversationState } from './workspace-state.ts';
 import { isPublic } from './entries.ts';
@@ -99,7 +99,7 @@ export const historyEntryBytes = (entry: TurnEntry, bytesMax: number): number =>
 
 /** One message may use at most a quarter of the space, so that it does not push out all earlier ones. */
 const toHistoryEntry = (
-  { agent_id: agent, message_type: type, category, text, call }: TurnEntry,
+  { agent_id: agent, message_type: type, category, text, call, attachments }: TurnEntry,
   bytesMax: number,
 ): HistoryEntry => ({
   // `message` entries come from a person and `result` entries from an agent, whatever the agent's name.
@@ -107,7 +107,14 @@ const toHistoryEntry = (
   category,
   text: category === 'CONTEXT' ? text : shorten(text, Math.floor(bytesMax / 4)),
   ...(call === undefined ? {} : { call }),
+  ...(attachments === undefined || type !== 'message'
+    ? {}
+    : { attachments: attachments.map((one) => shortenText(one, bytesMax)) }),
 });
+
+/** Of a long text only the beginning, as of a long message. */
+const shortenText = (attachment: StoredAttachment, bytesMax: number): StoredAttachment =>
+  'text' in attachment ? { ...attachment, text: shorten(attachment.text, Math.floor(bytesMax / 4)) } : attachment;
 
 const shorten = (text: string, bytesMax: number): string => {
   const bytes = utf8Bytes(text);
@@ -116,8 +123,8 @@ const shorten = (text: string, bytesMax: number): string => {
 };
 
 /** Turns a dialog that a caller sent, and that is not stored here, into entries of a conversation. */
-export const dialogEntries = ({ name }: Agent, dialog: readonly DialogMessage[]): readonly Entry[] =>
-  dialog.map(({ by, text }, index) => ({
+export const dialogEntries = ({ name }: Agent, dialog: readonly StoredDialogMessage[]): readonly Entry[] =>
+  dialog.map(({ by, text, attachments }, index) => ({
     id: `dialog/${index}`,
     agent_id: by === 'agent' ? name : 'person',
     recipient_id: by === 'agent' ? 'person' : name,
@@ -126,4 +133,5 @@ export const dialogEntries = ({ name }: Agent, dialog: readonly DialogMessage[])
     correlation: '' as RunId,
     at: 0,
     text,
+    ...(attachments === undefined ? {} : { attachments }),
   }));

@@ -1,6 +1,6 @@
 // The entries of a conversation: requests, context and answers, from the logs of its turns.
 import type { RunId } from '#base';
-import { decodeHistory, decodeMail } from '#contracts';
+import { decodeAttachment, decodeHistory, decodeMail } from '#contracts';
 import type { CrossingContent, Entry, Frame, HistoryEntry, Checkpoint } from '#contracts';
 import { shownCalls } from '#core/audit';
 
@@ -28,7 +28,7 @@ export const entriesOfRun = (frames: readonly Frame[]): readonly TurnEntry[] => 
     for (const { kind, content } of received)
       if (kind === 'history') for (const text of givenContext(content)) add({ ...request, category: 'CONTEXT', text });
     for (const { kind, content } of received)
-      if (kind === 'goal') add({ ...request, category: 'DIALOG', text: content });
+      if (kind === 'goal') add({ ...request, category: 'DIALOG', text: content, ...attachedTo(received) });
     for (const { kind, content } of received)
       if (kind === 'message') add({ ...request, category: 'DIALOG', text: decodeMail(content).text });
     const called = { agent_id: agent, recipient_id: agent, message_type: 'result', category: 'TOOLS', at } as const;
@@ -40,6 +40,12 @@ export const entriesOfRun = (frames: readonly Frame[]): readonly TurnEntry[] => 
     add({ ...answer, category: 'DIALOG', text: record.outcome.output });
   }
   return entries;
+};
+
+/** The files that came with the goal. */
+const attachedTo = (received: readonly CrossingContent[]): Pick<Entry, 'attachments'> => {
+  const files = received.filter(({ kind }) => kind === 'attachment').map(({ content }) => decodeAttachment(content));
+  return files.length === 0 ? {} : { attachments: files };
 };
 
 /** The session's answers to the person; failed work has none. */

@@ -98,12 +98,12 @@ const activeRunSummary = ({ session, caller, agent, request, startedAt }: Active
 });
 
 /** A long-lived run answers each message with one of its own; any other answers with its output. */
-const readDialog = ({ history, goal, output, events }: RunReport): readonly RunMessage[] => {
+const readDialog = ({ history, goal, attachments, output, events }: RunReport): readonly RunMessage[] => {
   const mail = mailDialog(events);
   const isAnswered = mail.some(({ by }) => by === 'agent') || output === '';
   return [
     ...historyDialog(history),
-    ...(goal === '' ? [] : [{ by: 'person', text: goal } as const]),
+    ...(goal === '' ? [] : [{ by: 'person', text: goal, ...withFiles(attachments) } as const]),
     ...mail,
     ...(isAnswered ? [] : [{ by: 'agent', text: output } as const]),
   ];
@@ -127,7 +127,14 @@ const mailDialog = (events: RunReport['events']): readonly RunMessage[] => {
 const historyDialog = (history: RunReport['history']): readonly RunMessage[] =>
   history
     .filter(({ category }) => category === 'DIALOG')
-    .map(({ agent, text }): RunMessage => ({ by: agent === null ? 'person' : 'agent', text }));
+    .map(({ agent, text, attachments = [] }): RunMessage => ({
+      by: agent === null ? 'person' : 'agent',
+      text,
+      ...withFiles(attachments),
+    }));
+
+const withFiles = (attachments: RunReport['attachments']): Pick<RunMessage, 'attachments'> =>
+  attachments.length === 0 ? {} : { attachments };
 
 // The events of a run after a given one, for clients that reconnect.
 type EventQuery = { readonly after: string | undefined; readonly sees: Sees; readonly details: boolean };

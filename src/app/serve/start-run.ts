@@ -12,10 +12,10 @@ type StartOptions = {
 export const startServedRun = (
   runs: RunStarter,
   caller: Caller,
-  { agent, input, context, system, history, conversation, resident, format, schema }: AgentRequest,
+  { agent, input, context, system, history, attachments, conversation, resident, format, schema }: AgentRequest,
   options: StartOptions,
 ): RunSession | Promise<RunSession> => {
-  const given = { ...options, ...omitUndefined({ context, /* probe: served-system */ system }) };
+  const given = { ...options, ...omitUndefined({ context, /* probe: served-system */ system, attachments }) };
   const turn = conversation === undefined ? {} : { conversation: callerConversationName(caller, conversation) };
   if (history !== undefined && history.length > 0 && conversation !== undefined)
     throw new CloisterError(

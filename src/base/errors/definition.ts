@@ -91,6 +91,12 @@ export const definitionErrors = {
     'The context is too large.',
     'Pass less context, or put the bulk behind a tool the agent can read page by page.',
   ),
+  attachment_refused: errorEntry(
+    'config',
+    false,
+    'An attached file was refused.',
+    'Fix it as the message says, or leave it out. Which files a model takes is set in .ai-agent.json, under `models` of its provider.',
+  ),
   module_invalid: errorEntry(
     'config',
     false,

@@ -9,7 +9,7 @@ import { readFrame, startRecords } from './records.ts';
 import { AccountsCheck } from './verify-accounts.ts';
 import { verifyHolds } from './verify-holds.ts';
 import { verifyCrossings } from './verify-crossings.ts';
-import { verifyFiles, verifyOutputs } from './verify-files.ts';
+import { verifyAttachments, verifyFiles, verifyOutputs } from './verify-files.ts';
 import type { FileSources } from './verify-files.ts';
 import { verifyLedger } from './verify-ledger.ts';
 import { verifyLimits } from './verify-limits.ts';
@@ -75,6 +75,7 @@ export const auditRun = async (
   accounts.finish();
   await verifyOutputs(records, sources.readBlob, problems);
   await verifyFiles(frames, sources, problems);
+  await verifyAttachments(frames, sources.readBlob, problems);
   if (frames.length === 0) problems.add('run-start', 'frame 0', 'the log has no frames');
 
   return {

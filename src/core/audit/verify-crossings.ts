@@ -118,12 +118,15 @@ const mayCross = ({ cells, definitions }: RunRecords, lower: CrossingEnd, kind: 
   const definition = digest === undefined ? undefined : definitions.get(digest);
   // A missing definition is reported separately.
   if (definition === undefined) return true;
-  return kind === 'share' ? (definition.share ?? []).length > 0 : definition.grants.some((name) => name === kind);
+  if (kind === 'share') return (definition.share ?? []).length > 0;
+  // Files are part of the request.
+  const granted = kind === 'attachment' ? 'goal' : kind;
+  return definition.grants.some((name) => name === granted);
 };
 
 type Direction = 'down' | 'up';
 const allowed: Record<Direction, readonly CrossingKind[]> = {
-  down: ['goal', 'note', 'share', 'history', 'file'],
+  down: ['goal', 'note', 'share', 'history', 'file', 'attachment'],
   up: ['result', 'note'],
 };
 
@@ -150,7 +153,8 @@ const isInRightRecord = (
 ): boolean => {
   if (kind === 'goal') return (record.type === 'open' || record.type === 'begin') && record.birth?.cell === to;
   if (kind === 'file') return record.type === 'open' && record.birth.cell === to && record.conversation !== undefined;
-  if (kind === 'share' && from === 'outside') return record.type === 'open' && record.birth.cell === to;
+  if ((kind === 'share' && from === 'outside') || kind === 'attachment')
+    return record.type === 'open' && record.birth.cell === to;
   if (kind === 'share' || kind === 'history')
     return (
       (record.type === 'give' && record.to === to) ||

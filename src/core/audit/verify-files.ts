@@ -1,7 +1,8 @@
 // Checks what a turn of a conversation took over: it is what its agent's turn before left, and the store has all of it unchanged.
 import { isSameJson, sha256 } from '#base';
 import type { RunId, CellId } from '#base';
-import type { Frame, InheritedFiles, ToolResultValue } from '#contracts';
+import { decodeAttachment, decodeHistory } from '#contracts';
+import type { Frame, InheritedFiles, StoredAttachment, ToolResultValue } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import { inheritedBy, turnFiles } from './turn-files.ts';
@@ -64,6 +65,42 @@ const isLeftBy = (before: readonly Frame[], { files, outputs, frames }: Inherite
 
 const agentOf = (open: Frame | undefined): string => (open?.record.type === 'open' ? open.record.birth.agent : '');
 
+// Checks that the store has every attached file unchanged.
+
+export const verifyAttachments = async (
+  [open]: readonly Frame[],
+  readBlob: ReadBlob,
+  problems: AuditProblems,
+): Promise<void> => {
+  if (open === undefined) return;
+  const where = problemLocation(open);
+  for (const attachment of listAttachments(open, where, problems)) {
+    if (!('sha256' in attachment)) continue;
+    const name = attachment.name ?? attachment.sha256;
+    const stored = await readStored(readBlob, attachment.sha256);
+    if (stored === undefined) problems.add('output-missing', where, `the attached file ${name} is not in the store`);
+    else if (sha256(stored) !== attachment.sha256 || stored.byteLength !== attachment.bytes)
+      problems.add('output-changed', where, `the attached file ${name} was changed`);
+  }
+};
+
+/** Of the goal, and of earlier messages. */
+const listAttachments = (
+  { contents = [] }: Frame,
+  where: string,
+  problems: AuditProblems,
+): readonly StoredAttachment[] => {
+  try {
+    return contents.flatMap(({ kind, content }): readonly StoredAttachment[] => {
+      if (kind === 'attachment') return [decodeAttachment(content)];
+      return kind === 'history' ? decodeHistory(content).entries.flatMap(({ attachments = [] }) => attachments) : [];
+    });
+  } catch {
+    problems.add('crossing-content', where, 'the list of attached files cannot be read');
+    return [];
+  }
+};
+
 // Checks that stored outputs are unchanged, and that the model was shown their beginning.
 
 type ReadBlob = (ref: string) => Promise<Uint8Array>;
@@ -87,7 +124,7 @@ const verifyOutput = async (
 ): Promise<void> => {
   if (value?.output === undefined) return;
   const { name, ref, bytes, chars, shown } = value.output;
-  const stored = await readBlob(blob, ref);
+  const stored = await readStored(blob, ref);
   if (stored === undefined) return problems.add('output-missing', where, `the output ${name} is not in the store`);
   const text = Buffer.from(stored).toString();
   if (sha256(stored) !== ref || stored.byteLength !== bytes || text.length !== chars)
@@ -96,7 +133,7 @@ const verifyOutput = async (
     problems.add('output-preview', where, `the preview of output ${name} is not its beginning`);
 };
 
-const readBlob = async (blob: ReadBlob, ref: string): Promise<Uint8Array | undefined> => {
+const readStored = async (blob: ReadBlob, ref: string): Promise<Uint8Array | undefined> => {
   try {
     return await blob(ref);
   } catch {

@@ -172,7 +172,7 @@ const verifySizes = (
 ): void => {
   for (const { record, part } of change.added) {
     const json = part === undefined ? undefined : JSON.stringify(part);
-    const [chars, tokens] = json === undefined ? [NaN, NaN] : [json.length, holds?.partTokens(json) ?? NaN];
+    const [chars, tokens] = json === undefined ? [NaN, NaN] : [json.length, holds?.partTokens(json, part) ?? NaN];
     prompt.charsOf.set(record.id, chars);
     prompt.tokensOf.set(record.id, tokens);
     prompt.bytes += record.bytes;

@@ -64,6 +64,10 @@ const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic, u
       if (kind === 'share' && from === 'outside' && to.parent === null)
         return withdrawn(to.agent.name).includes(kind) ? null : kind;
       return /* probe: policy-down */ has(to, kind) ? kind : null;
+    case 'attachment':
+      // It is part of the request, so whoever may give the goal may attach files to it; to the root only.
+      if (from !== 'outside' || to === 'outside' || to.parent !== null) return null;
+      return /* probe: policy-attachment */ has(to, 'goal') ? kind : null;
     case 'result':
       if (from === 'outside' || endOf(to) !== (from.parent ?? 'outside')) return null;
       return /* probe: policy-result */ has(from, kind) ? kind : null;

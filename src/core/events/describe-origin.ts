@@ -50,6 +50,8 @@ const words: Readonly<Record<string, (given: Described) => string>> = {
     return `result of ${tool ?? 'a call'}, shortened by the runtime`;
   },
   history: (given) => describeHistory(given),
+  attachment: ({ visible }) =>
+    visible.record.origin.with === undefined ? 'attached to your request' : 'attached to an earlier message',
   'left-out': () => 'note of the runtime',
   share: (given) => `shared by ${sender(given)}`,
   'shared-system': (given) =>

@@ -1,7 +1,7 @@
 // Reports a run for people: who did what, what it used, and how it ended.
 import { CloisterError, isDetailOfAnswer, omitUndefined, readRecordedBy, unknownKind } from '#base';
 import type { CellId } from '#base';
-import { decodeHistory, seesCauses } from '#contracts';
+import { decodeAttachment, decodeHistory, seesCauses } from '#contracts';
 import type {
   Attempt,
   Birth,
@@ -82,6 +82,7 @@ export const reportRun = async (
     agent: root.birth.agent,
     goal: readGoal(events),
     caller: readCaller(frames),
+    attachments: readAttachments(first),
     history: readHistory(first),
     ...omitUndefined({ chat: readChat(frames) }),
     recordedBy: readRecordedBy(first.record),
@@ -167,6 +168,9 @@ const readContinuedBy = ([first, ...rest]: readonly Frame[]): readonly string[] 
 };
 
 /** The history that the root cell received at its start. */
+const readAttachments = ({ contents = [] }: Frame): RunReport['attachments'] =>
+  contents.filter(({ kind }) => kind === 'attachment').map(({ content }) => decodeAttachment(content));
+
 const readHistory = ({ contents = [] }: Frame): RunReport['history'] => {
   const content = contents.find(({ kind }) => kind === 'history')?.content;
   return content === undefined ? [] : decodeHistory(content).entries.filter(({ category }) => category !== 'TOOLS');

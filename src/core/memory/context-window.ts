@@ -9,7 +9,8 @@ import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sd
 import { sha256 } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, Category, Origin, RuleName, Segment, SegmentRecord, ViewChange } from '#contracts';
-import { ruleInFormat } from '#core/rules';
+import { fileReferences, isMadeBy, ruleInFormat } from '#core/rules';
+import type { FileReference } from '#core/rules';
 import type { Cell } from './cell.ts';
 import { resolveSource } from './resolve-source.ts';
 import { definitionSegments, makeSegment, segmentRecord, buildRequest } from './segment.ts';
@@ -32,6 +33,7 @@ export class ContextWindow {
   #chars: number;
   #tokens: number;
   #cuts = 0;
+  #files: readonly FileReference[] = noFiles;
   #context: readonly Segment[] = noSegments;
 
   constructor(cell: Cell) {
@@ -61,6 +63,11 @@ export class ContextWindow {
   /** The estimate that holds are computed from. */
   get tokens(): number {
     return this.#tokens;
+  }
+
+  /** The files that the view refers to. */
+  get files(): readonly FileReference[] {
+    return this.#files;
   }
 
   /** How often something was removed from the view. */
@@ -93,6 +100,7 @@ export class ContextWindow {
     else this.#tools = [...this.#tools, segment.part.tool];
     this.#added = append(this.#added, segmentRecord(segment));
     this.#text += text;
+    if (isMadeBy(segment.origin.rule, 'attachment')) this.#files = [...this.#files, ...fileReferences(segment.part)];
     this.#addSizes(segment);
   }
 
@@ -168,6 +176,7 @@ export class ContextWindow {
     const { prompt, tools } = buildRequest(this.#view);
     this.#prompt = prompt;
     this.#tools = tools;
+    if (this.#files.length > 0) this.#files = this.#view.flatMap(({ part }) => fileReferences(part));
   }
 
   #make(given: Origin, category: Category): BuiltSegment {
@@ -213,6 +222,7 @@ const append = <T>(items: T[], item: T): T[] => {
 
 const noChanges: readonly ViewChange[] = [];
 const noSegments: readonly Segment[] = [];
+const noFiles: readonly FileReference[] = [];
 
 const sameItems = (some: readonly unknown[], others: readonly unknown[]): boolean =>
   some.length === others.length && some.every((item, index) => item === others[index]);

@@ -204,8 +204,13 @@ const reduceNewestTurn = (window: ContextWindow, bytesMax: number): void => {
     else window.drop(at, at, 'trim@1');
 };
 
-/** SYSTEM, the goal, and the runtime's messages at the end of a session. */
-const isFixed = ({ category, origin }: Segment): boolean => category === 'SYSTEM' || isMadeBy(origin.rule, ...fixed);
+/** SYSTEM, the goal with its files, and the runtime's messages at the end of a session. */
+const isFixed = ({ category, origin }: Segment): boolean =>
+  category === 'SYSTEM' || isMadeBy(origin.rule, ...fixed) || isGoalAttachment(origin);
+
+/** Files of earlier messages are dialog. */
+const isGoalAttachment = ({ rule, with: numbers }: Segment['origin']): boolean =>
+  isMadeBy(rule, 'attachment') && numbers === undefined;
 
 const goals = ['goal', 'task'];
 const fixed = [...goals, 'synthesis', 'last-turn', 'repair'];

@@ -18,7 +18,7 @@ export const makeSegment = (
   // Serialise before freezing: JSON.stringify is slower on frozen objects.
   const json = JSON.stringify(part);
   freezePart(part);
-  const tokens = holdRules(format).partTokens(json);
+  const tokens = holdRules(format).partTokens(json, part);
   const segment: Segment = { id, origin, category, part, bytes: utf8Bytes(json), chars: json.length, tokens };
   return { segment, text: `+${id}${JSON.stringify(origin)}${category}${json}` };
 };

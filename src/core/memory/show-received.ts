@@ -13,6 +13,7 @@ import type { ContextWindow } from './context-window.ts';
 export const showReceived = (window: ContextWindow, { kind, seq, content }: Crossed, agent: string): void => {
   const of: readonly Source[] = [{ from: 'crossing', seq }];
   if (kind === 'note') return window.add({ rule: 'note@1', of }, 'DIALOG');
+  if (kind === 'attachment') return window.add({ rule: 'attachment@1', of }, 'DIALOG');
   if (kind === 'message')
     return decodeRoutedMessages(content).parts.forEach(({ category }, index) =>
       window.add({ rule: 'routed@1', of, with: [index] }, category === 'CONTEXT' ? 'CONTEXT' : 'DIALOG'),
@@ -30,6 +31,9 @@ export const showReceived = (window: ContextWindow, { kind, seq, content }: Cros
     if (entry.category === 'TOOLS')
       for (const shown of shownParts) window.add({ rule: 'history@1', of, with: [index, 0, shown] }, 'TOOLS');
     else window.add({ rule: 'history@1', of, with: isOwnEntry(entry, agent) ? [index, 1] : [index] }, entry.category);
+    (entry.attachments ?? none).forEach((_, place) =>
+      window.add({ rule: 'attachment@1', of, with: [index, place] }, 'DIALOG'),
+    );
   });
 };
 
@@ -69,6 +73,8 @@ export const shareableInCrossing = (
     return part !== undefined && 'message' in part ? [{ category: 'CONTEXT', text: messageText(part.message) }] : [];
   });
 };
+
+const none: readonly never[] = [];
 
 type Message = Extract<Segment['part'], { message: unknown }>['message'];
 

@@ -15,6 +15,7 @@ import type {
   CrossingRefusal,
   SharedMessage,
   SpawnIdentity,
+  StoredAttachment,
   RunPorts,
   SkillDigest,
 } from '#contracts';
@@ -31,6 +32,8 @@ type RunInput = {
   /** The caller's own instructions: system text of the root, after its own. */
   readonly system?: readonly string[] | undefined;
   readonly history?: History | undefined;
+  /** Files that come with its goal. Their bytes are in the store. */
+  readonly attachments?: readonly StoredAttachment[] | undefined;
   /** What its agent's turn before left to it. */
   readonly files?: InheritedFiles | undefined;
   /** A resident receives mail until it is asked to shut down. It may start without a goal. */
@@ -44,7 +47,7 @@ export const startRun = (
   goal: string | null,
   budget: Budget | undefined,
   world: RunPorts,
-  { conversation, system = [], history, files, resident, caller }: RunInput = {},
+  { conversation, system = [], history, attachments = [], files, resident, caller }: RunInput = {},
 ): Run => {
   const at = world.clock.now();
   const run = new Run(world, at);
@@ -62,7 +65,7 @@ export const startRun = (
     },
   );
   run.door.admit(partyOf({ ...birth, agent }));
-  const enter = <K extends 'goal' | 'share' | 'history' | 'file'>(
+  const enter = <K extends 'goal' | 'share' | 'history' | 'file' | 'attachment'>(
     kind: K,
     content: string,
   ): Crossed<K> | CrossingRefusal =>
@@ -70,6 +73,8 @@ export const startRun = (
   const passed = goal === null ? null : enter('goal', /* probe: run-goal */ run.redactFor(agent)?.text(goal) ?? goal);
   if (system.length > 0) enter('share', callerSystem(system));
   if (history !== undefined) enter('history', JSON.stringify(history));
+  // After the history: they stand before the goal.
+  for (const attachment of attachments) enter('attachment', JSON.stringify(attachment));
   if (files !== undefined) enter('file', JSON.stringify(files));
   const { started } = world;
   const record = {

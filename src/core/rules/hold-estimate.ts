@@ -4,7 +4,8 @@
 //   hold-by-own-facts. Definitions, the request's budget, the model's facts and the cell's own prompt and usage: nothing else
 //       counts. No balance, no other cell and no earlier run.
 import type { JsonObject } from '#base';
-import type { Amounts, ModelSettings, Price } from '#contracts';
+import type { Amounts, ModelSettings, Price, PromptPart } from '#contracts';
+import { fileReferences } from './attachment.ts';
 import { estimatePromptTokens } from './estimate-prompt-tokens.ts';
 import { recordedVersions } from './recorded-versions.ts';
 
@@ -145,9 +146,13 @@ const boundNanoUsd = (price: Price, input: number, output: number): number => {
 
 const noTiers: NonNullable<Price['tiers']> = [];
 
+/** With the files that the part refers to. */
+const partTokens2 = (json: string, part?: PromptPart): number =>
+  fileReferences(part).reduce((sum, { tokens }) => sum + tokens, estimatePromptTokens(json));
+
 export type HoldRules = {
-  /** The estimate for a part of the prompt, given as JSON. */
-  readonly partTokens: (json: string) => number;
+  /** The estimate for a part of the prompt, given as JSON and, if it may refer to files, as a value. */
+  readonly partTokens: (json: string, part?: PromptPart) => number;
   readonly replyCap: (input: ReplyCapInput) => ReplyCap;
   readonly hold: (input: HoldInput) => Amounts;
 };
@@ -155,6 +160,7 @@ export type HoldRules = {
 /** By version. */
 export const holdRulesByVersion: Readonly<Record<number, HoldRules>> = {
   1: { partTokens: estimatePromptTokens, replyCap: replyCap1, hold: hold1 },
+  2: { partTokens: partTokens2, replyCap: replyCap1, hold: hold1 },
 };
 
 /** Throws `run_format`. */

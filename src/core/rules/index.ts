@@ -1,5 +1,6 @@
 // The named rules: small, pure and versioned. The window renders prompts with them, and the audit rebuilds prompts with them.
 import type { RuleName } from '#contracts';
+import { attachmentRule } from './attachment.ts';
 import { childResultRule } from './child-result.ts';
 import { compactRule, recapRule, summaryRule } from './compact.ts';
 import {
@@ -39,6 +40,7 @@ export const rules = {
   'share@1': shareRule,
   'shared-system@1': sharedSystemRule,
   'note@1': noteRule,
+  'attachment@1': attachmentRule,
   'mail@1': mailRule,
   'received@1': receivedRule,
   'deferred@1': deferredRule,
@@ -53,6 +55,8 @@ export const rules = {
 
 export type KnownRule = keyof typeof rules;
 
+export { fileReferences, unsupportedType } from './attachment.ts';
+export type { FileReference } from './attachment.ts';
 export { exceedsPreview } from './child-result.ts';
 export { callInput, fillDate, usesDateVariables } from './dialog.ts';
 export { longTexts } from './long-texts.ts';

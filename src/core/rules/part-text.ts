@@ -13,6 +13,7 @@ export const partText = (part: PromptPart): string => {
 const contentText = (content: Content): string => {
   if (content.type === 'text' || content.type === 'reasoning') return content.text;
   if (content.type === 'tool-call') return `${content.toolName} ${JSON.stringify(content.input)}`;
+  if (content.type === 'file' && content.data.type === 'reference') return `(file ${content.data.reference['sha256']})`;
   if (content.type !== 'tool-result') return JSON.stringify(content);
   const { output } = content;
   return 'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output);

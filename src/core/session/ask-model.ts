@@ -3,7 +3,7 @@ import { errorCatalogue, omitUndefined, sha256 } from '#base';
 import type { Failure, Hash, Json } from '#base';
 import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source, WindowLimit } from '#contracts';
 import { fitWindow, bytesToTokens } from '#core/memory';
-import { isMadeBy } from '#core/rules';
+import { isMadeBy, unsupportedType } from '#core/rules';
 import { requestSchema, schemaBytes } from './answer-schema.ts';
 import { holdFor, isOverdrawn, replyCap, replyTooShort } from './budget.ts';
 import { compactByModel } from './compact-by-model.ts';
@@ -12,7 +12,7 @@ import { showNewContext } from './show-new-context.ts';
 import { modelName } from './model-name.ts';
 import { ModelStep } from './model-step.ts';
 import type { ToolCall, Session } from './state.ts';
-import { estimateTokensPerByte, roomFor, windowLimit } from './window-limit.ts';
+import { estimateTokensPerByte, fileTokens, roomFor, windowLimit } from './window-limit.ts';
 
 export type TurnReply = {
   readonly no: number;
@@ -27,6 +27,11 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
   const { cell, ports, workClock } = session;
   let failure: Failure = { code: 'model_missing' };
   for (const model of ports.currentModels?.() ?? ports.models) {
+    const refused = refusedFile(session, model);
+    if (refused !== null) {
+      failure = refused;
+      continue;
+    }
     for (let attempt = 0; attempt <= cell.limits.maxRetries; attempt++) {
       if (attempt > 0) await backOff(session, failure, attempt);
       if (model.countTokens !== undefined) await countPromptTokens(session, model);
@@ -55,6 +60,14 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
     }
   }
   return { failure };
+};
+
+/** Why a model cannot be asked: it does not take one of the files in view. Null: it can. */
+const refusedFile = ({ window: { files } }: Session, model: Model): Failure | null => {
+  const type = files.length === 0 ? undefined : unsupportedType(model, files);
+  return type === undefined
+    ? null
+    : { code: 'attachment_refused', detail: `${modelName(model)} does not take ${type}.` };
 };
 
 /** Renders the window, records the view and begins the attempt. A failure here ends the session. */
@@ -96,7 +109,7 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
     session.latestUsage = {
       model: modelName(model),
       tokens: reply.usage.inputTokens + reply.usage.outputTokens,
-      perByte: estimateTokensPerByte(reply.usage.inputTokens, window.bytes),
+      perByte: estimateTokensPerByte(Math.max(0, reply.usage.inputTokens - fileTokens(window)), window.bytes),
       atTokens: window.tokens,
       cuts: window.cuts,
     };

@@ -1,6 +1,6 @@
 // Maps a provider's error to an error code. The provider's own message becomes the detail, which never leaves the cell.
 import { CloisterError } from '#base';
-import type { Failure } from '#base';
+import type { ErrorCode, Failure } from '#base';
 
 /** `refusedUnprocessed`: the provider did no work, so the attempt cost nothing. */
 type ModelFailure = { readonly failure: Failure; readonly refusedUnprocessed: boolean };
@@ -21,7 +21,7 @@ export const modelFailure = (error: unknown, stage: RequestStage): ModelFailure 
   if (error instanceof CloisterError)
     return {
       failure: error.failure,
-      refusedUnprocessed: error.code === 'model_unscripted' || error.code === 'env_missing',
+      refusedUnprocessed: unsentCodes.includes(error.code),
     };
   const { message, statusCode, responseHeaders } = (
     typeof error === 'object' && error !== null ? error : { message: String(error) }
@@ -38,6 +38,9 @@ export const modelFailure = (error: unknown, stage: RequestStage): ModelFailure 
       (statusCode === undefined ? code === 'model_network' && neverConnected(error) : isRefusal(statusCode)),
   };
 };
+
+/** With these, nothing was sent. */
+const unsentCodes: readonly ErrorCode[] = ['model_unscripted', 'env_missing', 'store_damaged'];
 
 /**
  * Whether the provider itself refused the request. Other statuses of 500 and above, such as 502 and 504, come from something in

@@ -8,6 +8,7 @@ import type { ModelRequest } from '#core/memory';
 import { replyTokensMin } from '#core/rules';
 import { responseFormat } from './answer-schema.ts';
 import { costNanoUsd, holdFor } from './budget.ts';
+import { fillFiles } from './fill-files.ts';
 import { modelFailure } from './model-failure.ts';
 import type { RequestStage } from './model-failure.ts';
 import { modelStepName } from './model-name.ts';
@@ -86,7 +87,7 @@ export class ModelStep implements StepOperation {
 
   #send(world: StepContext) {
     const { prompt, tools, schema } = this.#request!;
-    const { agent } = this.#session.cell;
+    const { cell, window, ports } = this.#session;
     // Only the provider needs the request from here on, so it is released.
     this.#request = null;
     const options: LanguageModelV4CallOptions = {
@@ -97,6 +98,10 @@ export class ModelStep implements StepOperation {
       abortSignal: world.signal,
     };
     if (schema !== undefined) options.responseFormat = responseFormat(schema);
-    return this.#model.language.doStream(Object.assign(options, agent.resources.settings));
+    Object.assign(options, cell.agent.resources.settings);
+    if (window.files.length === 0) return this.#model.language.doStream(options);
+    return fillFiles(prompt, (ref) => ports.world.readBlob(ref)).then((filled) =>
+      this.#model.language.doStream({ ...options, prompt: filled }),
+    );
   }
 }

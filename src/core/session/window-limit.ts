@@ -4,7 +4,7 @@
 //       another running cell.
 import type { Model, WindowLimit } from '#contracts';
 import { defaultTokensPerByte } from '#core/memory';
-import type { WindowRoom } from '#core/memory';
+import type { ContextWindow, WindowRoom } from '#core/memory';
 import { replyCap } from './budget.ts';
 import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
@@ -26,9 +26,16 @@ export const windowLimit = ({ cell: { limits, runtime } }: Session, model: Model
 
 const defaultLimit: WindowLimit = { tokens: windowTokensDefault, by: 'default' };
 
-/** The part of the window that a prompt may use: the answer needs room too. */
+/** The estimate for files, whose bytes are not in the view. */
+export const fileTokens = ({ files }: Pick<ContextWindow, 'files'>): number =>
+  files.length === 0 ? 0 : files.reduce((sum, { tokens }) => sum + tokens, 0);
+
+/** The part of the window that text may use: the answer and files need room too. */
 export const roomFor = (session: Session, model: Model, { tokens }: WindowLimit): WindowRoom => ({
-  tokens: Math.max(1, tokens - Math.min(replyCap(session, model, tokens).tokens, Math.floor(tokens / 2))),
+  tokens: Math.max(
+    1,
+    tokens - Math.min(replyCap(session, model, tokens).tokens, Math.floor(tokens / 2)) - fileTokens(session.window),
+  ),
   // probe: window-tokens-per-byte
   tokensPerByte:
     [session.latestCount, session.latestUsage].find((one) => one?.model === modelName(model))?.perByte ??

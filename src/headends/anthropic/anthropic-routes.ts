@@ -86,8 +86,15 @@ const estimateTokens = ({ definition }: Agent, request: AgentRequest): number =>
     ...(request.tools ?? []).map((tool) => canonicalJson(tool)),
     ...(request.schema === undefined ? [] : [canonicalJson(request.schema)]),
   ];
-  return Math.ceil(texts.reduce((bytes, text) => bytes + utf8Bytes(text), 0) / bytesPerToken);
+  const files = [request.attachments, ...(request.history ?? []).map(({ attachments }) => attachments)].flat();
+  return (
+    Math.ceil(texts.reduce((bytes, text) => bytes + utf8Bytes(text), 0) / bytesPerToken) +
+    files.filter((file) => file !== undefined).length * tokensPerFile
+  );
 };
+
+/** About what an image counts. */
+const tokensPerFile = 1_600;
 
 const bytesPerToken = 4;
 

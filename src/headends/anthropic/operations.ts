@@ -37,11 +37,29 @@ const toolUseBlock = objectSchema(
   ['type', 'id', 'name', 'input'],
   'A call of one of the client’s tools.',
 );
+const fileBlock = objectSchema(
+  {
+    type: { type: 'string', enum: ['image', 'document'] },
+    title: textSchema,
+    source: {
+      oneOf: [
+        objectSchema({ type: { const: 'base64' }, media_type: textSchema, data: textSchema }, [
+          'type',
+          'media_type',
+          'data',
+        ]),
+        objectSchema({ type: { const: 'text' }, media_type: textSchema, data: textSchema }, ['type', 'data']),
+      ],
+    },
+  },
+  ['type', 'source'],
+  'A file. The agent’s model must take it.',
+);
 const toolResultBlock = objectSchema(
   {
     type: { const: 'tool_result' },
     tool_use_id: textSchema,
-    content: { oneOf: [textSchema, arrayOf(textBlock)] },
+    content: { oneOf: [textSchema, arrayOf({ oneOf: [textBlock, fileBlock] })] },
     is_error: { type: 'boolean' },
   },
   ['type', 'tool_use_id'],
@@ -52,7 +70,7 @@ const toolResultBlock = objectSchema(
 const textOrBlocks = (tools: boolean): JsonObject => ({
   oneOf: [
     textSchema,
-    arrayOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [toolUseBlock, toolResultBlock] : [])] }),
+    arrayOf({ oneOf: [textBlock, fileBlock, thinkingBlock, ...(tools ? [toolUseBlock, toolResultBlock] : [])] }),
   ],
 });
 

@@ -8,10 +8,11 @@
 //   client-system-after-own. A client's system prompt follows the agent's own, if the operator allows it; else it is refused.
 import { CloisterError, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { AgentRequest, Budget, CallResult, ClientRules, ClientTool, DialogMessage } from '#contracts';
+import type { AgentRequest, Attachment, Budget, CallResult, ClientRules, ClientTool, DialogMessage } from '#contracts';
 import {
   splitDialog,
   BodyFields,
+  omittedFileText,
   operatorHints,
   refuseTwoFormats,
   requestArguments,
@@ -66,15 +67,14 @@ const parseShared = (
   const parsed = parseDialog(fields, clients);
   const system = allowedSystemTexts(parsed.system, clients);
   const { dialog, results, userTexts, hasNewInput } = separateResults(parsed.turns, ({ by }) => by === 'agent');
-  const { input, history } = hasNewInput ? splitDialog(dialog, 'messages') : { input: '', history: dialog };
-  if (hasNewInput && input.trim() === '')
+  const said = hasNewInput ? splitDialog(dialog, 'messages') : { input: '', history: dialog };
+  if (hasNewInput && said.input.trim() === '')
     throw new CloisterError('request_invalid', 'messages: the last message is empty.');
   const output = parseOutput(fields);
   refuseTwoFormats(forced, output, 'output_config.format');
   const request = {
     agent,
-    input,
-    ...(history.length === 0 ? {} : { history }),
+    ...said,
     ...(system.length === 0 ? {} : { system }),
     ...(forced === null ? parseClientTools(fields, clients) : {}),
     ...output,
@@ -249,7 +249,7 @@ type ParsedDialog = {
   readonly system: readonly { readonly path: string; readonly text: string }[];
 };
 
-/** Throws `request_invalid`, or `request_unsupported` for content other than text. */
+/** Throws `request_invalid`, or `request_unsupported` for content other than text and files. */
 const parseDialog = (request: BodyFields, { tools }: ClientRules): ParsedDialog => {
   const turns: (Turn | CallResult)[] = [];
   const system = [request.has('system') ? systemTexts(request, 'system') : []];
@@ -262,20 +262,33 @@ const parseDialog = (request: BodyFields, { tools }: ClientRules): ParsedDialog 
       const results = tools ? toolResults(message) : [];
       for (const result of results) turns.push(result);
       const userMessage = parseUser(message, tools);
-      if (results.length === 0 || userMessage.text !== '') addMessage(turns, userMessage);
+      const hasContent = userMessage.text !== '' || (userMessage.attachments ?? []).length > 0;
+      if (results.length === 0 || hasContent) addMessage(turns, userMessage);
     }
   }
-  const joined = turns.map((turn) => ('call' in turn ? turn : { by: turn.by, text: paragraphs(turn.texts) }));
+  const joined = turns.map((turn) => ('call' in turn ? turn : joinTexts(turn)));
   return { turns: joined, system: system.flat() };
 };
 
-type Turn = { readonly by: DialogMessage['by']; readonly texts: string[] };
+type Turn = { readonly by: DialogMessage['by']; readonly texts: string[]; readonly attachments: Attachment[] };
 
-const addMessage = (turns: (Turn | CallResult)[], { by, text }: DialogMessage): void => {
+type MessageContent = Pick<Turn, 'by'> & { readonly text: string; readonly attachments?: readonly Attachment[] };
+
+const addMessage = (turns: (Turn | CallResult)[], { by, text, attachments = [] }: MessageContent): void => {
   const last = turns.at(-1);
-  if (last === undefined || 'call' in last || last.by !== by) turns.push({ by, texts: [text] });
-  else last.texts.push(text);
+  if (last === undefined || 'call' in last || last.by !== by)
+    turns.push({ by, texts: [text], attachments: [...attachments] });
+  else {
+    last.texts.push(text);
+    last.attachments.push(...attachments);
+  }
 };
+
+const joinTexts = ({ by, texts, attachments }: Turn): DialogMessage => ({
+  by,
+  text: paragraphs(texts),
+  ...(attachments.length === 0 ? {} : { attachments }),
+});
 
 const toolResults = (message: BodyFields): readonly CallResult[] => {
   if (!Array.isArray(message.value['content'])) return [];
@@ -284,42 +297,79 @@ const toolResults = (message: BodyFields): readonly CallResult[] => {
     .filter((block) => block.value['type'] === 'tool_result')
     .map((block) => ({
       call: block.text('tool_use_id'),
-      text: block.has('content') ? paragraphs(contentTexts(block, 'content', [])) : '',
+      text: block.has('content') ? paragraphs(resultTexts(block)) : '',
       failed: block.flag('is_error'),
     }));
 };
+
+/** Files in a tool result are left out, and a note says so. */
+const resultTexts = (block: BodyFields): readonly string[] =>
+  contentBlocks(block, 'content', []).map((one) => (typeof one === 'string' ? one : omittedFileText(one.mediaType)));
 
 const systemTexts = (fields: BodyFields, name: string): ParsedDialog['system'] =>
   contentTexts(fields, name, [])
     .filter((text) => text.trim() !== '')
     .map((text) => ({ path: fields.path(name), text }));
 
-const parseUser = (message: BodyFields, tools: boolean): DialogMessage => ({
-  by: 'person',
-  text: paragraphs(contentTexts(message, 'content', tools ? ['tool_result'] : [])),
-});
+const parseUser = (message: BodyFields, tools: boolean): MessageContent => {
+  const blocks = contentBlocks(message, 'content', tools ? ['tool_result'] : []);
+  return {
+    by: 'person',
+    text: paragraphs(blocks.filter((block) => typeof block === 'string')),
+    attachments: blocks.filter((block) => typeof block !== 'string'),
+  };
+};
 
 /**
  * The client sends an earlier answer back as it received it. Thinking blocks were meant for the client only, and calls of its tools are
  * the client's to remember, so only the texts are kept, joined without a separator.
  */
-const parseAssistant = (message: BodyFields, tools: boolean): DialogMessage => ({
+const parseAssistant = (message: BodyFields, tools: boolean): MessageContent => ({
   by: 'agent',
   text: contentTexts(message, 'content', ['thinking', 'redacted_thinking', ...(tools ? ['tool_use'] : [])]).join(''),
 });
 
 const paragraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
 
-/** The string, or the texts of an array of blocks. Blocks of the types in `skippedTypes` are skipped. */
-const contentTexts = (fields: BodyFields, name: string, skippedTypes: readonly string[]): readonly string[] => {
+/** As `contentBlocks`, where only texts may be. */
+const contentTexts = (fields: BodyFields, name: string, skippedTypes: readonly string[]): readonly string[] =>
+  contentBlocks(fields, name, skippedTypes).map((block) => {
+    if (typeof block === 'string') return block;
+    throw new CloisterError('request_unsupported', `${fields.path(name)}: only messages of the user can have files.`);
+  });
+
+/** The string, or the texts and files of an array of blocks. Blocks of the types in `skippedTypes` are skipped. */
+const contentBlocks = (
+  fields: BodyFields,
+  name: string,
+  skippedTypes: readonly string[],
+): readonly (string | Attachment)[] => {
   const value = fields.value[name];
   if (typeof value === 'string') return [value];
   if (!Array.isArray(value)) throw fields.invalid(name, 'a string or an array of blocks');
-  return fields.items(name).flatMap((block) => {
+  return fields.items(name).flatMap((block): (string | Attachment)[] => {
     const type = block.text('type');
     if (skippedTypes.includes(type)) return [];
     if (type === 'text') return [block.text('text')];
-    const reason = `only text is supported, not ${JSON.stringify(type.slice(0, 40))}.`;
+    if (type === 'image' || type === 'document') return [parseFile(block)];
+    const reason = `only text, images and documents are supported, not ${JSON.stringify(type.slice(0, 40))}.`;
     throw new CloisterError('request_unsupported', `${block.path('type')}: ${reason}`);
   });
+};
+
+const parseFile = (block: BodyFields): Attachment => {
+  const source = block.fields('source');
+  const name = block.optionalText('title');
+  const named = name === undefined ? {} : { name };
+  switch (source.text('type')) {
+    case 'base64':
+      return { mediaType: source.text('media_type'), data: source.text('data'), ...named };
+    case 'text':
+      return { mediaType: 'text/plain', data: Buffer.from(source.text('data')), ...named };
+    default:
+      throw new CloisterError(
+        'request_unsupported',
+        `${source.path('type')}: files are not fetched; send them as base64 or text.`,
+      );
+  }
 };

@@ -1,5 +1,6 @@
 // `conversations`: lists, shows, shares and deletes conversations.
 import { CloisterError } from '#base';
+import { describeAttachment } from '#contracts';
 import type { Cloister, Conversation, ConversationRef, ConversationSummary, Entry } from '#contracts';
 import { defineCommand, defineGroup } from './shared/define-command.ts';
 import type { CommandContext, OutputFlags } from './shared/define-command.ts';
@@ -317,12 +318,13 @@ const conversationLines = (one: Conversation, { paint, columns }: Screen): reado
 ];
 
 const entryLines = (
-  { at, agent_id, recipient_id, category, text }: Entry,
+  { at, agent_id, recipient_id, category, text, attachments = [] }: Entry,
   { paint, columns }: Screen,
 ): readonly string[] => {
   const context = category === 'CONTEXT' ? ', context' : '';
   const head = `${dateTime(at)}  ${rowText(agent_id)} → ${rowText(recipient_id)}${context}`;
-  return ['', paint('cyan', truncateColumns(head, columns)), text.trimEnd()];
+  const files = attachments.map((one) => truncateColumns(`attached: ${rowText(describeAttachment(one))}`, columns));
+  return ['', paint('cyan', truncateColumns(head, columns)), ...files, text.trimEnd()];
 };
 
 export default defineGroup({

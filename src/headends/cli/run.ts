@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import { isAgentPath } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { ToolNames } from '#contracts';
+import type { Attachment, ToolNames } from '#contracts';
 import type { AgentHelp, CliFiles } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { describeToolNames } from './shared/format.ts';
@@ -35,6 +35,7 @@ export default defineCommand({
     'cloister run lead.ai "Compare SQLite and DuckDB" --budget-usd 0.50',
     'cloister run lead --agents ./agents < question.txt',
     'cloister run lead.ai --conversation trip --context notes.md "And by train?"',
+    'cloister run reader.ai --attach invoice.pdf "What is due, and when?"',
   ],
   usage: '[options] [agent] [input]',
   arguments: { ...agentArgument, input: optionalArgument('the task; - or omitted: read it from stdin') },
@@ -42,6 +43,7 @@ export default defineCommand({
     schema: valueOption('<file|json>', 'answer in JSON that matches this JSON Schema', (text) => schemaText(text)),
     ...conversationOption('continue this conversation'),
     context: listOption('<file>', 'file with extra context for the agent; repeatable'),
+    attach: listOption('<file>', 'image, PDF or text to send along; repeatable'),
     ...agentsOptions,
     ...workspaceOption,
     ...runOutputOptions,
@@ -72,6 +74,7 @@ export default defineCommand({
       budget: budgetOf(given),
       ...(given.schema === null ? {} : { schema: await readSchema(given.schema, files) }),
       ...(given.context.length === 0 ? {} : { context: await readContext(given.context, files) }),
+      ...(given.attach.length === 0 ? {} : { attachments: await readAttached(given.attach, files) }),
     };
     const inFull = conversation === null ? null : fullConversation(conversation, agent);
     return followRun(
@@ -126,13 +129,43 @@ const readContext = async (paths: readonly string[], files: CliFiles): Promise<r
   return texts;
 };
 
-const readFile = async (
-  path: string,
-  files: CliFiles,
-  { what, option }: { readonly what: string; readonly option: string },
-): Promise<string> => {
+/** The type of a file follows from its name. */
+const readAttached = async (paths: readonly string[], files: CliFiles): Promise<readonly Attachment[]> => {
+  const attached: Attachment[] = [];
+  for (const path of paths) {
+    const extension = /\.([A-Za-z0-9]+)$/u.exec(path)?.[1]?.toLowerCase() ?? '';
+    const mediaType = mediaTypes[extension] ?? 'text/plain';
+    const data = await readOrExplain(path, () => files.readBytes(path), { what: 'file', option: '--attach' });
+    attached.push({ mediaType, data, name: path.slice(path.lastIndexOf('/') + 1) });
+  }
+  return attached;
+};
+
+/** Any other file is taken as text; if it is not, it is refused. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  pdf: 'application/pdf',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  mp4: 'video/mp4',
+  json: 'application/json',
+  html: 'text/html',
+  csv: 'text/csv',
+  md: 'text/markdown',
+};
+
+type ReadFor = { readonly what: string; readonly option: string };
+
+const readFile = (path: string, files: CliFiles, forWhat: ReadFor): Promise<string> =>
+  readOrExplain(path, () => files.readText(path), forWhat);
+
+const readOrExplain = async <T>(path: string, read: () => Promise<T>, { what, option }: ReadFor): Promise<T> => {
   try {
-    return await files.readText(path);
+    return await read();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`the ${what} in ${path} cannot be read: ${why}`, `check the path of ${option}`);

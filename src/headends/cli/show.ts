@@ -1,5 +1,6 @@
 // `show`: one run: its cells, usage, progress and answer; or its windows, its messages, or its transcript.
 import type { CellId, RecordedBy, RunId } from '#base';
+import { describeAttachment } from '#contracts';
 import type { CellReport, Cloister, Outcome, RunReport, TaskReport } from '#contracts';
 import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
@@ -119,6 +120,7 @@ const showLines = (
     `${paint('bold', `run ${report.run}`)}  ${stateMark(report.status)} ${report.status}`,
     `agent    ${sanitizeLine(report.agent)}`,
     `goal     ${excerpt(report.goal, columns - 9)}`,
+    ...report.attachments.map((one) => `attached ${excerpt(describeAttachment(one), columns - 9)}`),
     ...(report.caller === null ? [] : [`caller   ${excerpt(report.caller, columns - 9)}`]),
     `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${formatDuration(report.endedAt - report.startedAt)}`}`,
     ...(report.recordedBy === null ? [] : [`build    ${describeBuild(report.recordedBy, report.continuedBy)}`]),

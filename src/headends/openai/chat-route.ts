@@ -23,6 +23,7 @@ import {
   jsonBody,
   jsonOrEventsBody,
   arraySchema,
+  dataUrl,
   objectOf,
   enumOf,
   withErrorResponse,
@@ -76,12 +77,27 @@ const chatCompletion = async (run: ServedRun, shown: boolean): Promise<JsonObjec
 };
 
 // The OpenAPI operation of chat completions.
-const content: JsonObject = {
-  anyOf: [stringSchema, arraySchema(objectOf({ type: enumOf('text'), text: stringSchema }))],
-};
+const textParts = objectOf({ type: enumOf('text'), text: stringSchema });
+const content: JsonObject = { anyOf: [stringSchema, arraySchema(textParts)] };
+
+/** Files come inside the request; the agent's model must take them. */
+const fileParts: readonly JsonObject[] = [
+  objectOf({ type: enumOf('image_url'), image_url: objectOf({ url: dataUrl }) }),
+  objectOf({
+    type: enumOf('file'),
+    file: objectOf({ file_data: stringSchema, filename: stringSchema }, ['file_data']),
+  }),
+  objectOf({
+    type: enumOf('input_audio'),
+    input_audio: objectOf({ data: stringSchema, format: enumOf('wav', 'mp3') }),
+  }),
+];
 
 const message: JsonObject = {
-  ...objectOf({ role: enumOf('user', 'assistant', 'system', 'developer'), content }),
+  ...objectOf({
+    role: enumOf('user', 'assistant', 'system', 'developer'),
+    content: { anyOf: [stringSchema, arraySchema({ anyOf: [textParts, ...fileParts] })] },
+  }),
   description: 'System and developer messages are refused unless the operator allows them.',
 };
 

@@ -44,7 +44,7 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedCha
     ...(forced === null ? { ...parseTools(body, rules, 'function'), ...format } : requestArguments(forced)),
   };
   return {
-    request: hasNewInput ? { ...common, ...inputAndHistory(dialog) } : null,
+    request: hasNewInput ? { ...common, ...splitDialog(dialog, 'messages') } : null,
     results,
     userTexts,
     answerTool: forced?.name ?? null,
@@ -52,11 +52,6 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedCha
     headers: kept.headers,
     withUsage: body.has('stream_options') && body.fields('stream_options').flag('include_usage'),
   };
-};
-
-const inputAndHistory = (dialog: readonly DialogMessage[]): Pick<AgentRequest, 'input' | 'history'> => {
-  const { input, history } = splitDialog(dialog, 'messages');
-  return { input, ...(history.length === 0 ? {} : { history }) };
 };
 
 type Messages = { readonly turns: readonly (DialogMessage | CallResult)[]; readonly system: readonly string[] };
@@ -69,9 +64,9 @@ const parseMessages = (body: BodyFields, rules: ClientRules): Messages => {
       turns.push(parseResult(item, 'tool_call_id', 'content'));
       continue;
     }
-    const { by, text } = parseDialogMessage(item, rules);
-    if (by === 'system') system.push(...allowedSystem(text, item.path('role'), rules));
-    else turns.push({ by, text });
+    const { by, ...said } = parseDialogMessage(item, rules);
+    if (by === 'system') system.push(...allowedSystem(said.text, item.path('role'), rules));
+    else turns.push({ by, ...said });
   }
   return { turns, system };
 };

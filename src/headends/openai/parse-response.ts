@@ -78,9 +78,9 @@ const parseInput = (body: BodyFields, rules: ClientRules): Input => {
   for (const item of body.items('input'))
     switch (itemType(item, rules)) {
       case 'message': {
-        const { by, text } = parseDialogMessage(item, rules);
-        if (by === 'system') system.push(...allowedSystem(text, item.path('role'), rules));
-        else turns.push({ by, text });
+        const { by, ...said } = parseDialogMessage(item, rules);
+        if (by === 'system') system.push(...allowedSystem(said.text, item.path('role'), rules));
+        else turns.push({ by, ...said });
         break;
       }
       case 'item_reference': {

@@ -3,7 +3,7 @@ import { CloisterError, isObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, ClientTool, AgentService, Caller } from '#contracts';
 import { operatorHints, parseTool } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
-import { dialogText } from './message.ts';
+import { resultText } from './message.ts';
 
 /** `inner`: the field in which chat completions nest the function. Throws `request_unsupported` for other kinds of tools. */
 export const parseTools = (
@@ -42,7 +42,7 @@ export const parseForcedFunction = (body: BodyFields, inner?: string): ClientToo
 /** The result of one call. `id` and `content`: the fields that hold the id of the call and the result. */
 export const parseResult = (item: BodyFields, id: string, content: string): CallResult => ({
   call: item.text(id),
-  text: dialogText(item, content),
+  text: resultText(item, content),
   failed: false,
 });
 

@@ -10,6 +10,7 @@ import {
   jsonOrEventsBody,
   openaiPathParameter,
   arraySchema,
+  dataUrl,
   objectOf,
   enumOf,
   withErrorResponse,
@@ -18,7 +19,14 @@ import {
   wholeNumberSchema,
 } from './schemas.ts';
 
-const part = objectOf({ type: enumOf('input_text', 'output_text', 'text'), text: stringSchema });
+/** Files come inside the request; the agent's model must take them. */
+const part: JsonObject = {
+  anyOf: [
+    objectOf({ type: enumOf('input_text', 'output_text', 'text'), text: stringSchema }),
+    objectOf({ type: enumOf('input_image'), image_url: dataUrl }),
+    objectOf({ type: enumOf('input_file'), file_data: stringSchema, filename: stringSchema }, ['type', 'file_data']),
+  ],
+};
 
 const message: JsonObject = {
   ...objectOf(

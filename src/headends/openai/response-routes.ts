@@ -63,8 +63,8 @@ const completeRequest = async (
   },
   stream: boolean,
 ): Promise<AgentRequest> => {
-  const { input, history } = splitDialog(await resolveEarlierResponses(service, caller, { previous, dialog }), 'input');
-  const complete = { ...request, input, ...(history.length === 0 ? {} : { history }), stream };
+  const said = splitDialog(await resolveEarlierResponses(service, caller, { previous, dialog }), 'input');
+  const complete = { ...request, ...said, stream };
   return withObjectFormat(complete, service, caller);
 };
 

@@ -4,6 +4,9 @@ import type { JsonObject } from '#base';
 export const stringSchema = { type: 'string' } as const;
 export const wholeNumberSchema = { type: 'integer', minimum: 0 } as const;
 
+/** The bytes of a file, in base64. */
+export const dataUrl: JsonObject = { type: 'string', pattern: '^data:[^,]*;base64,' };
+
 export const objectOf = (
   properties: JsonObject,
   required: readonly string[] = Object.keys(properties),

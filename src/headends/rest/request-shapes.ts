@@ -1,7 +1,7 @@
 // What REST requests hold. They are read by these shapes, and the OpenAPI document shows them.
 import { about, either, boolean, jsonObject, listOf, mapOf, named, object, string, withRules } from '#base/shapes';
 import type { Of, Shape } from '#base/shapes';
-import { answerFormatShape, budgetShape, budgetUnits, dialogMessageShape } from '#contracts';
+import { answerFormatShape, attachmentShape, budgetShape, budgetUnits, sentMessageShape } from '#contracts';
 import type { Budget, MessageTarget, OutputFormat, OutsideSpawn } from '#contracts';
 
 const text = string();
@@ -31,9 +31,13 @@ export const runRequestShape = named(
       schema,
       budget: namedBudget,
       context: about(texts, 'Additional context for the agent.'),
+      attachments: about(
+        listOf(named('Attachment', attachmentShape)),
+        'Files that come with the input: images, PDFs, texts. The agent’s model must take them.',
+      ),
       conversation,
       history: about(
-        listOf(named('Said', dialogMessageShape)),
+        listOf(named('Said', sentMessageShape)),
         'Earlier messages. Cannot be combined with a conversation.',
       ),
       resident: about(boolean(), 'The agent runs until it is asked to finish; `input` is its first message.'),

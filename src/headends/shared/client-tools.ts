@@ -1,6 +1,7 @@
 // What the protocols have in common about a client's own tools and the results of their calls.
 import { CloisterError } from '#base';
 import type { AgentRequest, Caller, CallResult, ClientTool, DialogMessage, ServedRun, AgentService } from '#contracts';
+import { filesOnlyText, omittedFileText } from './attached-file.ts';
 import { BodyFields } from './body-fields.ts';
 
 /** Parses one tool. `schemaField`: the field that holds its input schema. */
@@ -37,12 +38,16 @@ export const separateResults = <Turn extends object>(
   return {
     dialog: turns.filter((turn): turn is Turn => !isResult(turn)),
     results,
-    userTexts: open.flatMap((turn) =>
-      !isResult(turn) && isDialogMessage(turn) && turn.text.trim() !== '' ? [turn.text] : [],
-    ),
+    userTexts: open.flatMap((turn) => (!isResult(turn) && isDialogMessage(turn) ? textsOf(turn) : [])),
     hasNewInput: results.length === 0 || open.length > results.length,
   };
 };
+
+/** What is sent along with results reaches the agent as text. */
+const textsOf = ({ text, attachments = [] }: DialogMessage): readonly string[] => [
+  ...(text.trim() === '' ? [] : [text]),
+  ...attachments.map(({ mediaType }) => omittedFileText(mediaType)),
+];
 
 const isDialogMessage = (turn: object): turn is DialogMessage => 'by' in turn;
 
@@ -74,7 +79,7 @@ export const startOrContinue = async (
 export const splitDialog = (
   dialog: readonly DialogMessage[],
   field: string,
-): { readonly input: string; readonly history: readonly DialogMessage[] } => {
+): { readonly input: string } & Pick<AgentRequest, 'attachments' | 'history'> => {
   const last = dialog.at(-1);
   if (last === undefined) throw new CloisterError('request_invalid', `${field}: needs at least one message.`);
   if (last.by !== 'person')
@@ -82,5 +87,15 @@ export const splitDialog = (
       'request_unsupported',
       `${field}: the last message must come from the user; prefilling an answer is not supported.`,
     );
-  return { input: last.text, history: dialog.slice(0, -1).filter(({ text }) => text.trim() !== '') };
+  const [{ text, attachments = [] }, ...before] = [last, ...dialog.slice(0, -1)];
+  const history = before.map(withText).filter((message) => message.text.trim() !== '');
+  return {
+    input: withText({ by: 'person', text, attachments }).text,
+    ...(attachments.length === 0 ? {} : { attachments }),
+    ...(history.length === 0 ? {} : { history }),
+  };
 };
+
+/** A message may consist of files only. */
+const withText = (message: DialogMessage): DialogMessage =>
+  message.text.trim() === '' && (message.attachments ?? []).length > 0 ? { ...message, text: filesOnlyText } : message;

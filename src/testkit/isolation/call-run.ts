@@ -1,7 +1,7 @@
 // One run of agents that call each other: each cell passes on what its plan says, and does anything else privately. When it has
 // ended, it says what each cell could observe.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
-import type { CellId, Json, JsonObject } from '#base';
+import type { CellId, Hash, Json, JsonObject } from '#base';
 import type {
   Agent,
   Birth,
@@ -16,6 +16,7 @@ import type {
   NamedSource,
   CellFolder,
   RunPorts,
+  StoredAttachment,
 } from '#contracts';
 import { shownBytesMax } from '#core/memory';
 import { startRun } from '#core/orchestration';
@@ -73,7 +74,9 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
     const { root, goal, budget } = this.setting;
     const history = this.#history();
     const system = this.#system();
-    const live = startRun(root.agent, goal, budget, this.ports(), { system, ...(history === null ? {} : { history }) });
+    const attachments = await this.#attachments();
+    const more = { system, attachments, ...(history === null ? {} : { history }) };
+    const live = startRun(root.agent, goal, budget, this.ports(), more);
     this.#live = live;
     this.#outcome = await this.time.finish(live.outcome);
     if (this.#closing.length > 0) await this.time.finish(Promise.all(this.#closing));
@@ -113,6 +116,19 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
     if (!new Rng(`${seed} system`).percent(30)) return [];
     const own = new Rng(`${seed} system ${this.setting.saltOf(modelToolName, pathBelow('', modelToolName))}`);
     return Array.from({ length: 1 + own.below(2) }, () => own.words());
+  }
+
+  /** Draws files that come with the goal. They are private to the root. */
+  async #attachments(): Promise<readonly StoredAttachment[]> {
+    const { seed, root } = this.setting;
+    const { modelToolName } = root.agent.signature;
+    if (!new Rng(`${seed} attachments`).percent(25)) return [];
+    const own = new Rng(`${seed} attachments ${this.setting.saltOf(modelToolName, pathBelow('', modelToolName))}`);
+    const text = { mediaType: 'text/plain', name: `${own.hex()}.txt`, text: own.words() };
+    if (own.percent(50)) return [text];
+    const bytes = Buffer.from(own.words());
+    const sha256 = (await this.ports().storeBlob(bytes)) as Hash;
+    return [{ mediaType: 'image/png', sha256, bytes: bytes.byteLength, pixels: 1 + own.below(2_000_000) }, text];
   }
 
   /** Draws earlier conversation and context. It is private to the root, except for context that children share. */

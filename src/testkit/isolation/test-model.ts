@@ -48,7 +48,7 @@ export const createTestModel = (
       }
     },
   };
-  return { ...facts, language };
+  return { attachments: ['*/*'], ...facts, language };
 };
 
 /** An error as AI SDK providers throw it. */

@@ -225,6 +225,8 @@ test('harmless fields are accepted, and so are empty arrays for refused fields',
   expect(parseMessagesRequest(sent, strict).request).toEqual({ agent: 'lead', input: 'Hello' });
 });
 
+const image = (source: JsonObject): JsonObject => ({ type: 'image', source });
+
 test.each([
   ['tools', { tools: [{ name: 'x', input_schema: {} }] }, 'request_unsupported', 'tools:'],
   ['a forced tool', { tool_choice: { type: 'any' } }, 'request_unsupported', 'tool_choice.type:'],
@@ -233,10 +235,10 @@ test.each([
   ['a thread that goes on', { thread: { type: 'continue', id: 't' } }, 'request_unsupported', 'thread:'],
   ['a field that nobody knows', { tempreature: 1 }, 'request_invalid', 'tempreature:'],
   [
-    'an image',
-    { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'image' }] }] },
+    'an image at an address',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, image({ type: 'url', url: 'https://x' })] }] },
     'request_unsupported',
-    'messages[0].content[1].type:',
+    'messages[0].content[1].source.type:',
   ],
   [
     'a result of a tool',

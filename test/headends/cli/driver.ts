@@ -335,7 +335,12 @@ export const startCli = (
       serve: (options, log) => behaviour.serve?.(options, log) ?? Promise.reject(new Error('It serves nothing.')),
       makeToken: async () => ({ token: 'clo_made', sha256: 'ab'.repeat(32) }),
     },
-    files: { readText: given.readText, writeText: given.writeText, whyNotWritable: given.whyNotWritable },
+    files: {
+      readText: given.readText,
+      readBytes: given.readBytes,
+      writeText: given.writeText,
+      whyNotWritable: given.whyNotWritable,
+    },
     tasks: { read: given.readTasks, ofTeam: given.teamTasks, draw: given.drawGraph },
   };
   const text = (to?: 'out' | 'err'): string =>

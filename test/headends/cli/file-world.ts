@@ -69,6 +69,9 @@ export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
   readText: async (path) => {
     throw new Error(`no such file: ${path}`);
   },
+  readBytes: async (path) => {
+    throw new Error(`no such file: ${path}`);
+  },
   writeText: async () => undefined,
   whyNotWritable: async () => null,
   readTasks: async (path) => {

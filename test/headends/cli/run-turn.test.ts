@@ -4,7 +4,11 @@ import { cli, runId, scene } from './driver.ts';
 
 type Asked = readonly [how: 'run' | 'turn', ...given: Parameters<Cloister['runTurn']>];
 
-const texts: Readonly<Record<string, string>> = { 'a.md': 'It rains.', 'b.md': 'It snows.\n' };
+const texts: Readonly<Record<string, string>> = {
+  'a.md': 'It rains.',
+  'b.md': 'It snows.\n',
+  'dir/plan.PNG': 'picture',
+};
 
 const run = async (...args: readonly string[]) => {
   const asked: Asked[] = [];
@@ -16,6 +20,10 @@ const run = async (...args: readonly string[]) => {
         readText: async (path) => {
           if (texts[path] === undefined) throw new Error(`no such file: ${path}`);
           return texts[path];
+        },
+        readBytes: async (path) => {
+          if (texts[path] === undefined) throw new Error(`no such file: ${path}`);
+          return Buffer.from(texts[path]);
         },
       },
     },
@@ -31,6 +39,26 @@ test('a run with a conversation is a turn in it; without one it is a plain run',
   expect((await run('Go', '--conversation', 'scout/trip', '--budget-tokens', '5')).asked).toEqual([
     ['turn', 'lead', 'Go', { budget: { tokens: 5 }, conversation: { agent: 'scout', name: 'trip' } }],
   ]);
+});
+
+test('files are sent along with the type that their name says; one that cannot be read stops the command', async () => {
+  const { asked } = await run('Go', '--attach', 'a.md', '--attach', 'dir/plan.PNG');
+  expect(asked).toEqual([
+    [
+      'run',
+      'lead',
+      'Go',
+      {
+        budget: {},
+        attachments: [
+          { mediaType: 'text/markdown', data: Buffer.from('It rains.'), name: 'a.md' },
+          { mediaType: 'image/png', data: Buffer.from('picture'), name: 'plan.PNG' },
+        ],
+      },
+    ],
+  ]);
+  const { code, stderr } = await run('Go', '--attach', 'none.png');
+  expect([code, stderr]).toEqual([4, expect.stringContaining('none.png cannot be read: no such file: none.png')]);
 });
 
 test('a question alone goes to the default agent; a possible agent name is one', async () => {

@@ -113,7 +113,15 @@ describe('a request', () => {
     [{ moderation: { model: 'm' } }, 'moderation'],
     [{ messages: [{ role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'messages[0].role'],
     [{ messages: [{ role: 'assistant', content: null, tool_calls: [{ id: 'c' }] }] }, 'messages[0].tool_calls'],
-    [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] }, 'messages[0].content[0].type'],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x/y.png' } }] }] },
+      'messages[0].content[0].image_url.url',
+    ],
+    [{ messages: [{ role: 'user', content: [{ type: 'video' }] }] }, 'messages[0].content[0].type'],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] },
+      'messages[0].content[0].file.file_id',
+    ],
     [{ messages: [{ role: 'assistant', content: null, audio: { id: 'a' } }] }, 'messages[0].audio'],
     [{ messages: [{ role: 'assistant', content: 'So I' }] }, 'messages'],
   ])('%j is refused by its name', async (body, field) => {

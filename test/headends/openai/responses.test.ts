@@ -130,7 +130,11 @@ describe('a request', () => {
     [{ top_logprobs: 2 }, 'top_logprobs'],
     [{ moderation: { model: 'm' } }, 'moderation'],
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }, 'input[0].type'],
-    [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type'],
+    [
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] },
+      'input[0].content[0].image_url',
+    ],
+    [{ input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] }, 'input[0].content[0].file_id'],
     [{ input: [{ role: 'assistant', content: 'So I' }] }, 'input'],
   ])('%j is refused by its name', async (body, field) => {
     const { served, reply } = respond(body);

@@ -139,6 +139,11 @@ const bodyFields: Readonly<Record<keyof RunRequestBody, fc.Arbitrary<Json>>> = {
   schema: oneOf({ type: 'object' }, {}),
   budget: oneOf({}, { tokens: 5, usd: 0.5 }, { ms: 0, spawns: 1, memory: 1e9 }),
   context: oneOf([], ['a', 'b']),
+  attachments: oneOf(
+    [],
+    [{ mediaType: 'text/plain', data: 'eA==' }],
+    [{ mediaType: 'image/png', data: 'x', name: 'x' }],
+  ),
   conversation: oneOf('trip', null),
   history: oneOf([{ by: 'agent', text: 'x' }], [], null),
   resident: oneOf(false, false, true),

@@ -286,6 +286,7 @@ const reportOf = (run: RunId, { request, state, outcome: ended }: StoredRun): Ru
     caller: null,
     recordedBy: null,
     continuedBy: [],
+    attachments: [],
     history: [],
     status: isOver ? ended.status : state === 'running' ? 'running' : 'interrupted',
     output: isOver ? ended.output : '',

@@ -56,6 +56,7 @@ export type CliSystem = {
 
 export type CliFiles = {
   readText(path: string): Promise<string>;
+  readBytes(path: string): Promise<Uint8Array>;
   /** Replaces an existing file. */
   writeText(path: string, text: string): Promise<void>;
   /** A sentence saying why the path is not writable; null if it is. */

@@ -1,0 +1,78 @@
+// Renders a file that came with a message: a text as data, any other file as a reference to the bytes in the store.
+import { decodeAttachment, decodeHistory } from '#contracts';
+import type { Model, PromptPart, StoredAttachment } from '#contracts';
+import { dataFrame } from './data-frame.ts';
+import { sourceText, userMessage } from './dialog.ts';
+import type { ResolvedSource, Rule } from './rule.ts';
+
+/**
+ * attachment@1. Source: the crossing. For a file of an earlier message, the crossing is the history, and the numbers are the index
+ * of the entry and that of the file in it.
+ */
+export const attachmentRule: Rule = ([crossing], [entry = 0, place = 0]) => {
+  const attachment = findAttachment(crossing, entry, place);
+  const { name, mediaType } = attachment;
+  const heading = `Attached file${name === undefined ? '' : ` ${JSON.stringify(name)}`} (${mediaType}):`;
+  if ('text' in attachment) return userMessage(dataFrame(heading, attachment.text));
+  const reference = { sha256: attachment.sha256, tokens: String(estimateFileTokens(attachment)) };
+  const file = {
+    type: 'file',
+    mediaType,
+    ...(name === undefined ? {} : { filename: name }),
+    data: { type: 'reference', reference },
+  } as const;
+  return { message: { role: 'user', content: [{ type: 'text', text: heading }, file] } };
+};
+
+const findAttachment = (crossing: ResolvedSource | undefined, entry: number, place: number): StoredAttachment => {
+  const content = sourceText(crossing);
+  const kind = crossing?.from === 'crossing' ? crossing.kind : undefined;
+  const found =
+    kind === 'history'
+      ? decodeHistory(content).entries[entry]?.attachments?.[place]
+      : kind === 'attachment'
+        ? decodeAttachment(content)
+        : undefined;
+  if (found === undefined) throw new TypeError('attachment@1 needs an attachment');
+  return found;
+};
+
+type StoredFile = Extract<StoredAttachment, { readonly sha256: unknown }>;
+
+/**
+ * At most what vendors say they count: for an image about a token for 500 to 750 pixels, up to about 5,000; for a page of a PDF
+ * its text and its picture. Without such facts, by size. Audio and video have about 300 bytes or more to a token.
+ */
+const estimateFileTokens = ({ mediaType, bytes, pixels, pages }: StoredFile): number => {
+  if (mediaType.startsWith('image/')) return Math.min(imageTokensMax, Math.ceil((pixels ?? Infinity) / 500) + 100);
+  if (mediaType === 'application/pdf')
+    return pages === undefined ? Math.min(400_000, Math.ceil(bytes / 4) + imageTokensMax) : pages * 4_500;
+  return Math.ceil(bytes / (/^(?:audio|video)\//u.test(mediaType) ? 300 : 2)) + 100;
+};
+
+const imageTokensMax = 5_000;
+
+/** Names the bytes of a file in the store, in a part that `attachment@1` made. */
+export type FileReference = { readonly sha256: string; readonly tokens: number; readonly mediaType: string };
+
+/** The files that a part refers to. */
+export const fileReferences = (part: PromptPart | undefined): readonly FileReference[] => {
+  if (part === undefined || !('message' in part) || part.message.role !== 'user') return none;
+  return part.message.content.flatMap((item): FileReference[] => {
+    if (item.type !== 'file' || item.data.type !== 'reference') return [];
+    const { sha256 = '', tokens = '' } = item.data.reference;
+    return [{ sha256, tokens: Number(tokens), mediaType: item.mediaType }];
+  });
+};
+
+/** The first media type among these that the model does not take. */
+export const unsupportedType = (
+  { attachments: taken = none }: Pick<Model, 'attachments'>,
+  files: readonly Pick<FileReference, 'mediaType'>[],
+): string | undefined => {
+  const isTaken = (type: string): boolean =>
+    taken.some((one) => one === type || one === '*/*' || (one.endsWith('/*') && type.startsWith(one.slice(0, -1))));
+  return files.find(({ mediaType }) => !isTaken(mediaType))?.mediaType;
+};
+
+const none: readonly never[] = [];
