@@ -80,6 +80,9 @@ try {
   console.log(error.code);
 }
 
+const forOneTenant = cloister.run('writer', 'It is sunny.', { env: { OPENAI_API_KEY: 'sk-of-this-tenant' } });
+console.log((await forOneTenant.outcome).status);
+
 const writerTool = cloister.agentTool('writer');
 console.log(await writerTool.execute({ prompt: 'It is sunny.' }));
 

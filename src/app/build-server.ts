@@ -8,6 +8,7 @@ import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { absentRoutes, openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
+import { LocalCloister } from './local-cloister.ts';
 import { checkServerOptions } from './server-options.ts';
 import { packageVersion } from './package-folder.ts';
 import {
@@ -78,6 +79,8 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
   const names = options.agents ?? cloister.agents.map(({ name }) => name);
   checkServedAgents(names, cloister.agents, reservedNames);
+  // A request cannot bring values of variables.
+  if (cloister instanceof LocalCloister) cloister.checkVariables(names);
   if (options.tokens?.length === 0)
     throw new CloisterError('options_invalid', 'tokens: the list is empty, so no client could connect.');
   checkTokenEntries(options.tokens ?? [], names);

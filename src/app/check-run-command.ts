@@ -149,6 +149,8 @@ export const runOptions = {
   format: answerFormatShape,
   history: { ...listOf(dialogMessageShape), expected: 'a list of { by, text }, where by is person or agent' },
   tools: { ...listOf(valueOf<object>('a tool', isObject)), expected: 'a list of tools' },
+  // Checked without showing values: they are secrets.
+  env: 'any',
   caller: 'name',
 } as const;
 

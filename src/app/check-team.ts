@@ -4,10 +4,11 @@ import type { Agent, Budget, RunOptions, TasksOptions, TaskSpec, TeamGoal, TeamR
 import { checkTeamRequest } from '#core/orchestration';
 import { withChildren } from '#app/agents';
 import { checkSchemas } from './check-schemas.ts';
+import type { SchemaProblems } from './check-schemas.ts';
 import { checkOptionType, checkOptions } from '#base/shapes';
 import type { SharedPorts } from './shared-ports.ts';
 
-const commonOptions = { budget: 'any', signal: 'signal' } as const;
+const commonOptions = { budget: 'any', signal: 'signal', env: 'any' } as const;
 
 export const tasksGoal = (tasks: readonly TaskSpec[], options: TasksOptions): TeamGoal => {
   checkOptions(options, { ...commonOptions, goal: 'text', answer: 'flag' });
@@ -26,10 +27,10 @@ export const checkTeamRun = (
   team: Agent,
   request: TeamGoal,
   budget: Budget | undefined,
-  shared: SharedPorts,
+  ports: SchemaProblems & Pick<SharedPorts, 'validate' | 'resources'>,
 ): string => {
-  for (const one of withChildren([team])) checkSchemas(one, shared);
-  const { validate, resources } = shared;
+  for (const one of withChildren([team])) checkSchemas(one, ports);
+  const { validate, resources } = ports;
   return checkTeamRequest(team, request, budget, { validate, modelsOf: (one) => resources.modelsOf(one) });
 };
 

@@ -14,9 +14,9 @@ export type CloisterOptions = {
   readonly config?: string;
   /** Base for relative paths and for the config search; default: the working folder of the process. */
   readonly cwd?: string;
-  /** The environment variables that config may refer to; default: those of the process. */
+  /** The environment variables that config may refer to; default: those of the process. `env` of a run comes before them. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Connect once to every tool server that the agents name, to fail now rather than in a session. */
+  /** Look up every variable and connect once to every tool server that the agents name, to fail now rather than when they run. */
   readonly preconnect?: boolean;
   /** Where runs are stored; default `./.cloister`. */
   readonly workspace?: string;

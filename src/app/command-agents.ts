@@ -4,7 +4,7 @@ import { Configs, findAgent, problemsError, suggestAgent } from '#app/agents';
 import { CloisterError } from '#base';
 import type { Cloister } from '#contracts';
 import type { CliRuntime } from '#headends/cli';
-import { openCloister, openConfigured } from './open-cloister.ts';
+import { openConfigured } from './open-cloister.ts';
 import { packageFolder } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
@@ -18,16 +18,16 @@ export class CommandAgents {
 
   async open({ workspace, agents, agent, config = null, parallel = null, ...rest }: OpenOptions): Promise<Cloister> {
     const { demo = false, ofRun, offline = false } = rest;
-    if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
+    if (demo) return openConfigured({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
     const configs = this.#configsFor(config);
     const defaultAgent = await configs.defaultAgent();
     const given = { workspace, offline, defaultAgent, ...(config === null ? {} : { config }) };
     if (ofRun !== undefined && agents.length === 0) {
       const { readRunStart } = await import('./read-run-start.ts');
-      return openCloister({ ...(await readRunStart(workspace, ofRun)), ...given });
+      return openConfigured({ ...(await readRunStart(workspace, ofRun)), ...given });
     }
     const paths = await pathsFor(agents, agent, configs);
-    return openConfigured({ ...given, ...(parallel === null ? {} : { parallel }), agents: paths }, configs);
+    return openConfigured({ ...given, ...(parallel === null ? {} : { parallel }), agents: paths }, { configs });
   }
 
   async defaultAgent(config: string | null): Promise<string | null> {

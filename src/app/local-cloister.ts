@@ -27,20 +27,22 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { projectEvents } from '#core/events';
-import { assertAgent, checkResume, forkFrames, replayRun } from '#core/orchestration';
-import type { ResumableRun } from '#core/orchestration';
+import { assertAgent, replayRun } from '#core/orchestration';
 import { buildAgentTool } from './build-agent-tool.ts';
 import { AgentList } from './agent-list.ts';
 import { filesOf, RunRequestChecker } from './run-request-checker.ts';
 import type { ValidatedRequest } from './run-request-checker.ts';
 import { withChildren } from '#app/agents';
+import { readRunEnv } from '#core/registry';
+import { environmentFor, resourcesWith } from './run-environment.ts';
 import { checkOptionType, checkOptions, parseRunId } from '#base/shapes';
 import { conversationRef, ConversationService } from '#app/conversations';
-import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
+import { ContinuedRuns } from './continued-runs.ts';
+import { checkFiles, fileProblemsText } from './check-files.ts';
 import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { RunReader } from './run-reader.ts';
-import type { ContinuedRun, NewRun } from './run-start.ts';
+import type { NewRun } from './run-start.ts';
 import { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 import { noStallReport } from './stall-monitor.ts';
@@ -50,6 +52,7 @@ export class LocalCloister extends RunReader implements Cloister {
   readonly #agents: AgentList;
   readonly #requests: RunRequestChecker;
   readonly #runs: Runs;
+  readonly #continued: ContinuedRuns;
   readonly #conversationService: ConversationService;
 
   constructor(agents: readonly Agent[], shared: SharedPorts) {
@@ -69,12 +72,17 @@ export class LocalCloister extends RunReader implements Cloister {
       redact: (text) => this.redact(text),
       durable: (run) => this.#runs.durable(run),
       continueRun: {
-        check: (frames) => this.#checkAgents(frames),
-        start: (run, log, { conversation, ...resumable }) =>
-          this.#startFromFrames(run, { ...resumable, log, saved: conversation !== null }),
+        check: async (frames, env) => {
+          const checked = await this.#continued.check(frames, env);
+          return {
+            start: (run, log, conversation) =>
+              this.#continued.startFromFrames(run, { ...checked, log, saved: conversation !== null }),
+          };
+        },
       },
     });
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave);
+    this.#continued = new ContinuedRuns(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
   }
 
   get agents(): readonly Agent[] {
@@ -111,6 +119,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const request = this.#requests.checkRun(agent, input as string | JsonObject, options);
     const { budget, signal, caller } = options;
     const start = {
+      ...request.environment,
       agent: request.agent,
       goal: request.goal,
       budget,
@@ -123,10 +132,12 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal) as RunSession<never>;
   }
 
-  agentTool(agent: string | Agent): AgentTool {
+  agentTool(agent: string | Agent, options: Parameters<Cloister['agentTool']>[1] = {}): AgentTool {
+    checkOptions(options, { env: 'any' });
     const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
     const { validate } = this.#shared;
-    return buildAgentTool(found, { validate, run: (input, options) => this.run(agent, input, options).outcome });
+    const env = options.env === undefined ? {} : { env: readRunEnv(options.env) };
+    return buildAgentTool(found, { validate, run: (input, one) => this.run(agent, input, { ...one, ...env }).outcome });
   }
 
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options: TasksOptions = {}): TeamSession {
@@ -137,10 +148,12 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#startTeam(team, teamGoal(goal, options), options);
   }
 
-  #startTeam(team: string | Agent, request: TeamGoal, { budget, signal }: Pick<RunOptions, 'budget' | 'signal'>) {
+  #startTeam(team: string | Agent, request: TeamGoal, options: Pick<RunOptions, 'budget' | 'signal' | 'env'>) {
+    const { budget, signal, env } = options;
     const agent = typeof team === 'string' ? this.#agents.get(team) : assertAgent(team, 'The team');
-    const goal = checkTeamRun(agent, request, budget, this.#shared);
-    return this.#runs.start(this.#shared.ids.random() as RunId, { agent, goal, budget }, signal);
+    const environment = environmentFor(resourcesWith(this.#shared.resources, env), agent);
+    const goal = checkTeamRun(agent, request, budget, { ...this.#shared, resources: environment.resources });
+    return this.#runs.start(this.#shared.ids.random() as RunId, { ...environment, agent, goal, budget }, signal);
   }
 
   async runTurn<const S extends Schema = never>(
@@ -165,6 +178,7 @@ export class LocalCloister extends RunReader implements Cloister {
         this.#runTurn(request, conversationRef(request.agent.name, conversation), startOptions),
       );
     const start = {
+      ...request.environment,
       agent: request.agent,
       goal: request.goal,
       system: request.system,
@@ -191,7 +205,7 @@ export class LocalCloister extends RunReader implements Cloister {
       ...startOptions
     }: Pick<NewRun, 'budget' | 'resident' | 'caller'> & { readonly signal?: AbortSignal | undefined },
   ): Promise<RunSession> {
-    const { agent, goal, context, system, dialog } = request;
+    const { environment, agent, goal, context, system, dialog } = request;
     if (dialog.length > 0)
       throw new CloisterError(
         'options_invalid',
@@ -201,7 +215,8 @@ export class LocalCloister extends RunReader implements Cloister {
     const turn = await this.#conversationService.beginTurn({ agent, conversation, context, bytesMax });
     const { run, log, history, files } = turn;
     try {
-      const start = { agent, goal, log, system, history, files, conversation, ...filesOf(request), ...startOptions };
+      const own = { ...environment, ...filesOf(request), ...startOptions };
+      const start = { agent, goal, log, system, history, files, conversation, ...own };
       return this.#runs.start(run, start, signal);
     } catch (error) {
       await log.close();
@@ -218,15 +233,15 @@ export class LocalCloister extends RunReader implements Cloister {
     options: Parameters<Cloister['resumeConversation']>[1] = {},
   ): Promise<RunSession | null> {
     const { conversation, ...rest } = options;
-    checkOptions(rest, { signal: 'signal' });
+    checkOptions(rest, { signal: 'signal', env: 'any' });
     const { name } = this.#agents.get(agent);
     const run = await this.#conversationService.findInterruptedSession(name, conversationRef(name, conversation));
     return run === null ? null : this.resume(run, rest);
   }
 
-  async #resume(id: string, options: { signal?: AbortSignal; takeOver?: boolean }) {
-    checkOptions(options, { signal: 'signal', takeOver: 'flag' });
-    const { signal, takeOver = false } = options;
+  async #resume(id: string, options: NonNullable<Parameters<Cloister['resume']>[1]>) {
+    checkOptions(options, { signal: 'signal', takeOver: 'flag', env: 'any' });
+    const { signal, takeOver = false, env } = options;
     const run = parseRunId(id);
     // Before the run is acquired, because nothing is written for a run that this build cannot read.
     const [found] = await this.#shared.store.list({ runs: [run] });
@@ -234,7 +249,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const log = await this.#shared.store.acquireRun(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);
-      const resumable = await this.#checkAgents(frames);
+      const resumable = await this.#continued.check(frames, env);
       const problems = await checkFiles(frames, this.#shared.workspaces, run);
       if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
       const saved = frames.some(mayBelongToConversation) && (await this.#conversationService.checkResumed(run));
@@ -247,8 +262,8 @@ export class LocalCloister extends RunReader implements Cloister {
 
   async replay(run: string): Promise<ReplayReport> {
     const frames = await this.#shared.store.read(parseRunId(run));
-    await this.#prepareForks(frames);
     const { validate, resources } = this.#shared;
+    await this.#continued.prepareForks(frames, resources, { mayLack: true });
     const ports = { validate, resources, windowLimitFor: (agent: Agent) => this.#agents.windowLimitFor(agent) };
     const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);
     const fold = projectEvents('contents');
@@ -256,40 +271,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {
-    return this.#runs.opening(this.#fork(run, options));
-  }
-
-  async #fork(original: string, options: ForkOptions): Promise<RunSession> {
-    checkOptions(options, { signal: 'signal', at: 'text', goal: 'text', model: 'text', withoutGrants: 'texts' });
-    const run = parseRunId(original);
-    const { store, ids } = this.#shared;
-    const id = ids.random() as RunId;
-    const frames = forkFrames(await store.read(run), options, {
-      run: id,
-      now: this.#shared.clock.now(),
-      redact: (name, goal) => this.#redactFor(this.#agents.findInTree(name) ?? null, goal),
-    });
-    const resumable = await this.#checkAgents(frames);
-    if (options.goal !== undefined && options.at === frames[0]!.cell)
-      this.#requests.checkGoal(resumable.agent, options.goal);
-    const log = await store.acquireRun(id);
-    return this.#startFromFrames(id, { ...resumable, log, saved: false }, options.signal);
-  }
-
-  /** Writes the first frames of a run, and continues from there. */
-  async #startFromFrames(run: RunId, start: ContinuedRun, signal?: AbortSignal): Promise<RunSession> {
-    const { log } = start;
-    const { frames } = start.recorded;
-    try {
-      // Files first: a log without its files could not be resumed.
-      await restoreFiles(frames, this.#shared.workspaces, run);
-      for (const frame of frames) log.append(frame);
-      await log.durable();
-      return this.#runs.start(run, start, signal);
-    } catch (error) {
-      await log.close();
-      throw error;
-    }
+    return this.#runs.opening(this.#continued.fork(run, options));
   }
 
   protected override durable(run: RunId): Promise<void> {
@@ -309,6 +291,11 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#shared.resources.redactFor(agent)?.text(text) ?? text;
   }
 
+  /** Throws `env_missing` if one of these agents needs values that only code could give to its runs. */
+  checkVariables(agents: readonly string[]): void {
+    for (const name of agents) this.#shared.resources.checkVariables?.(this.#agents.get(name));
+  }
+
   /** Cancels running runs, waits for them, saves them, and closes the store. */
   async close(): Promise<void> {
     await this.#runs.close();
@@ -318,24 +305,6 @@ export class LocalCloister extends RunReader implements Cloister {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  /** Throws if a run cannot continue with the agents that are loaded. */
-  async #checkAgents(frames: readonly Frame[]): Promise<ResumableRun> {
-    const resumable = checkResume(frames, (name) => this.#agents.findInTree(name));
-    await this.#prepareForks(frames);
-    for (const one of withChildren([resumable.agent])) this.#shared.resources.modelsOf(one);
-    return resumable;
-  }
-
-  /** Looks up the models that forks use instead of an agent's own. */
-  async #prepareForks(frames: readonly Frame[]): Promise<void> {
-    for (const { record } of frames) {
-      if (record.type !== 'fork' || record.amendment.model === undefined) continue;
-      const { agent: name, model } = record.amendment;
-      const agent = this.#agents.findInTree(name);
-      if (agent !== undefined) await this.#shared.resources.prepare(agent, model);
-    }
   }
 }
 

@@ -15,14 +15,25 @@ import { buildName } from './package-folder.ts';
 import { StallMonitor } from './stall-monitor.ts';
 import { systemClock, systemIds, systemPauses, systemStallClock } from './system-world.ts';
 
-export const openCloister = (options: CloisterOptions): Promise<Cloister> => openConfigured(options);
+/** Code can give each run its own values of variables: what is missing here is reported by `run`. */
+export const openCloister = (options: CloisterOptions): Promise<Cloister> =>
+  openConfigured(options, { runsBringEnv: true });
 
-/** `read`: the config, if a command has read it already. */
-export const openConfigured = async (options: CloisterOptions, read?: Configs): Promise<Cloister> => {
+type ConfiguredOptions = {
+  /** The config, if a command has read it already. */
+  readonly configs?: Configs;
+  /** Whether runs can bring values for variables. If not, a missing one is reported now. */
+  readonly runsBringEnv?: boolean;
+};
+
+export const openConfigured = async (
+  options: CloisterOptions,
+  { configs: read, runsBringEnv = false }: ConfiguredOptions = {},
+): Promise<Cloister> => {
   checkCloisterOptions(options);
   const configs = read ?? configsFor(options);
   const { schemaProblem, toolSchemaProblem, validate } = await import('#adapters/schemas');
-  const resources = await resolveAgentResources(options, configs);
+  const resources = await resolveAgentResources(options, { configs, runsBringEnv });
   const { agents } = resources;
   const duplicate = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
   if (duplicate !== undefined) throw new CloisterError('agent_invalid', duplicateAgentText(duplicate.name, agents));

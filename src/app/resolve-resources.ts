@@ -8,10 +8,16 @@ import type { AgentResources } from '#app/agents';
 import type { CloisterOptions } from './cloister-options.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
+type ResolveOptions = {
+  readonly configs?: Configs;
+  /** Runs can bring values for variables, so those that are missing are reported when a run starts. */
+  readonly runsBringEnv?: boolean;
+};
+
 /** Agents in code that bring their models and tools need no config, so none is read for them. */
 export const resolveAgentResources = async (
   options: CloisterOptions,
-  configs = configsFor(options),
+  { configs = configsFor(options), runsBringEnv = false }: ResolveOptions = {},
 ): Promise<AgentResources> => {
   const models = (options.models ?? []).map(toModel);
   const inCode = options.agents.filter((agent) => typeof agent !== 'string');
@@ -20,7 +26,9 @@ export const resolveAgentResources = async (
     options.preconnect !== true &&
     agents.length === options.agents.length &&
     ![...withChildren(agents)].some(needsConfig);
-  const resources = needsNoConfig ? codeResources(agents, models) : await configResources(options, models, configs);
+  const resources = needsNoConfig
+    ? codeResources(agents, models)
+    : await configResources(options, models, { configs, runsBringEnv });
   await loadPriceList([...models, ...modelsInCode(resources.agents)]);
   return options.offline === true ? offline(resources) : resources;
 };
@@ -62,7 +70,7 @@ const modelsInCode = (agents: readonly Agent[]): readonly Model[] =>
 const configResources = async (
   options: CloisterOptions,
   models: readonly Model[],
-  configs: Configs,
+  { configs, runsBringEnv }: Required<ResolveOptions>,
 ): Promise<AgentResources> => {
   const { openRegistry } = await import('./agents/registry.ts');
   return openRegistry(options.agents, {
@@ -71,6 +79,7 @@ const configResources = async (
     preconnect: options.preconnect ?? false,
     offline: options.offline ?? false,
     parallel: options.parallel,
+    runsBringEnv,
   });
 };
 
@@ -80,7 +89,9 @@ const offline = (resources: AgentResources): AgentResources => ({
   redactFor: (agent, models) => resources.redactFor(agent, models),
   contextTokens: (agent) => resources.contextTokens?.(agent),
   modelsOf: (agent) => resources.modelsOf(agent),
-  prepare: (agent, model) => resources.prepare(agent, model),
+  prepare: (agent, model, options) => resources.prepare(agent, model, options),
+  withEnv: (env) => offline(resources.withEnv?.(env) ?? resources),
+  ownVariables: (agents) => resources.ownVariables?.(agents) ?? [],
   resourcesFor: (agent, model, without) => {
     const { models, sources } = resources.resourcesFor(agent, model, without);
     return {

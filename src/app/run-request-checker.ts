@@ -18,10 +18,13 @@ import { checkContextSize, checkTopic, redactTexts, redactDialog, runOptions } f
 import { attachedTextBytes, checkModelsTake, readAttachments } from './read-attachments.ts';
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
 import { buildHistory, dialogEntries } from '#app/conversations';
-import type { NewRun } from './run-start.ts';
+import type { AgentResources } from '#app/agents';
+import { environmentFor, resourcesWith } from './run-environment.ts';
+import type { NewRun, RunEnvironment } from './run-start.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export type ValidatedRequest = {
+  readonly environment: RunEnvironment;
   readonly agent: Agent;
   readonly goal: string | null;
   readonly context: readonly string[];
@@ -59,10 +62,13 @@ export class RunRequestChecker {
     const { schemaProblem, toolSchemaProblem } = this.#shared;
     const adapted = withRequestTools(withRequestedFormat(found, options, schemaProblem), options, toolSchemaProblem);
     checkSchemas(adapted, this.#shared);
+    const environment = this.#environment(adapted, options.env);
+    const { resources } = environment;
     return {
+      environment,
       agent: adapted,
-      goal: this.checkGoal(adapted, input, options.budget),
-      ...this.#checkContext(adapted, options),
+      goal: this.checkGoal(adapted, input, { budget: options.budget, resources }),
+      ...checkContext(adapted, options, resources),
     };
   }
 
@@ -73,22 +79,33 @@ export class RunRequestChecker {
     checkOptions(options, { ...runOptions, message: 'any', topics: 'texts' });
     for (const topic of options.topics ?? [])
       checkTopic(topic, found.permissions.topics.hear, `called "${found.name}" may subscribe to`);
-    const goal = this.#checkFirstMessage(found, options);
+    const environment = this.#environment(found, options.env);
+    const { resources } = environment;
+    const goal = this.#checkFirstMessage(found, options, resources);
     if (goal === null && (options.attachments ?? []).length > 0)
       throw new CloisterError('attachment_refused', 'attachments: files come with a first message; set `message`.');
-    return { agent: found, goal, ...this.#checkContext(found, options) };
+    return { environment, agent: found, goal, ...checkContext(found, options, resources) };
+  }
+
+  #environment(agent: Agent, env: RunOptions['env']): RunEnvironment {
+    return environmentFor(resourcesWith(this.#shared.resources, env), agent);
   }
 
   /** Returns the goal as it crosses; null when the agent starts by waiting for messages. */
-  #checkFirstMessage(agent: Agent, { message, budget }: ResidentOptions): string | null {
-    if (message !== undefined) return this.checkGoal(agent, message, budget);
+  #checkFirstMessage(agent: Agent, { message, budget }: ResidentOptions, resources: AgentResources): string | null {
+    if (message !== undefined) return this.checkGoal(agent, message, { budget, resources });
     // Messages are text, whatever input format the agent's goals have.
-    this.checkGoal({ ...agent, signature: { ...agent.signature, input: { format: 'text' } } }, 'mail', budget);
+    const asText: Agent = { ...agent, signature: { ...agent.signature, input: { format: 'text' } } };
+    this.checkGoal(asText, 'mail', { budget, resources });
     return null;
   }
 
-  checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {
-    const { validate, resources } = this.#shared;
+  checkGoal(
+    agent: Agent,
+    input: string | JsonObject,
+    { budget, resources }: { readonly budget?: Budget | undefined; readonly resources: AgentResources },
+  ): string {
+    const { validate } = this.#shared;
     return checkRequest(agent, input, budget, { validate, modelsOf: (one: Agent) => resources.modelsOf(one) });
   }
 
@@ -110,25 +127,26 @@ export class RunRequestChecker {
   #resolveAgent(agent: string | Agent): Agent {
     return typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
   }
-
-  #checkContext(
-    agent: Agent,
-    { context, system, history, attachments = [] }: Pick<RunOptions, 'context' | 'system' | 'history' | 'attachments'>,
-  ): Pick<ValidatedRequest, 'context' | 'system' | 'dialog' | 'attachments' | 'blobs'> {
-    const redact = (text: string): string => this.#shared.resources.redactFor(agent)?.text(text) ?? text;
-    const own = readAttachments('attachments', attachments, redact);
-    const { dialog, blobs } = redactDialog(history, redact);
-    const all = [own.attachments, ...dialog.map((message) => message.attachments ?? [])].flat();
-    if (all.length > 0) {
-      checkModelsTake(agent.name, this.#shared.resources.modelsOf(agent), all);
-      checkContextSize('attachments', attachedTextBytes(own.attachments));
-    }
-    return {
-      context: redactTexts('context', context, redact),
-      system: redactTexts('system', system, redact),
-      dialog,
-      attachments: own.attachments,
-      blobs: [...own.blobs, ...blobs],
-    };
-  }
 }
+
+const checkContext = (
+  agent: Agent,
+  { context, system, history, attachments = [] }: Pick<RunOptions, 'context' | 'system' | 'history' | 'attachments'>,
+  resources: AgentResources,
+): Pick<ValidatedRequest, 'context' | 'system' | 'dialog' | 'attachments' | 'blobs'> => {
+  const redact = (text: string): string => resources.redactFor(agent)?.text(text) ?? text;
+  const own = readAttachments('attachments', attachments, redact);
+  const { dialog, blobs } = redactDialog(history, redact);
+  const all = [own.attachments, ...dialog.map((message) => message.attachments ?? [])].flat();
+  if (all.length > 0) {
+    checkModelsTake(agent.name, resources.modelsOf(agent), all);
+    checkContextSize('attachments', attachedTextBytes(own.attachments));
+  }
+  return {
+    context: redactTexts('context', context, redact),
+    system: redactTexts('system', system, redact),
+    dialog,
+    attachments: own.attachments,
+    blobs: [...own.blobs, ...blobs],
+  };
+};

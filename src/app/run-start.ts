@@ -9,9 +9,17 @@ import type {
   RunLog,
   StoredAttachment,
 } from '#contracts';
+import type { AgentResources } from '#app/agents';
 import type { ResumableRun } from '#core/orchestration';
 
-export type RunStart = NewRun | ContinuedRun;
+export type RunStart = (NewRun | ContinuedRun) & RunEnvironment;
+
+/** What a run uses because of the values of variables that it was given. */
+export type RunEnvironment = {
+  readonly resources: AgentResources;
+  /** The names of those that its agents use; undefined: none. */
+  readonly ownVariables?: readonly string[] | undefined;
+};
 
 export type NewRun = {
   readonly agent: Agent;

@@ -96,9 +96,19 @@ export class Runs {
 
   async #runOn(log: RunLog, session: LocalRunSession, start: RunStart): Promise<RunOutcome> {
     const { run } = session;
-    const { stalls, resources: agentResources, clock } = this.#shared;
-    const resources = new LocalRunResources(agentResources);
-    const ports = { ...this.#ports, run, log, resources, stalls: stalls?.meterFor(run), listener: session };
+    const { stalls, clock } = this.#shared;
+    const own = start.resources;
+    const resources = new LocalRunResources(own);
+    const ports: RunPorts = {
+      ...this.#ports,
+      run,
+      log,
+      resources,
+      ownVariables: start.ownVariables,
+      redactFor: (agent, models) => own.redactFor(agent, models),
+      stalls: stalls?.meterFor(run),
+      listener: session,
+    };
     try {
       const live = startOrResume(start, ports);
       // probe: run-attach

@@ -60,7 +60,7 @@ const openAgents = async (
   for (const agent of agents) paths.push(await resolveAgentPath(agent, configs));
   const storage = memory ? ({ store: 'memory' } as const) : { workspace };
   const options = { agents: paths, ...storage, ...(config === null ? {} : { config }) };
-  return openConfigured(options, configs);
+  return openConfigured(options, { configs });
 };
 
 /** Resolves a name like any agent name. */

@@ -29,7 +29,7 @@ export type SharedPorts = SchemaProblems & {
 
 /** `agents`: those that are registered, at any time. */
 export const sharedRunPorts = (shared: SharedPorts, agents: AgentList): SharedRunPorts => {
-  const { store, clock, ids, workspaces, validate, recordedBy, startInfo, resources, lanes } = shared;
+  const { store, clock, ids, workspaces, validate, recordedBy, startInfo, lanes } = shared;
   return {
     clock,
     ids,
@@ -37,7 +37,6 @@ export const sharedRunPorts = (shared: SharedPorts, agents: AgentList): SharedRu
     validate,
     recordedBy,
     started: startInfo,
-    redactFor: (agent, models) => resources.redactFor(agent, models),
     windowLimitFor: (agent) => agents.windowLimitFor(agent),
     groupTokens: (agent) => agents.groupTokens(agent),
     storeBlob: (bytes) => store.putBlob(bytes),

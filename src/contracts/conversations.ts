@@ -24,12 +24,15 @@ export interface Checkpoints {
   list(options?: { readonly agent?: string }): Promise<readonly Checkpoint[]>;
   /** Takes a checkpoint of a run as it is now, even if another process runs it. */
   create(run: string, options?: { readonly label?: string }): Promise<Checkpoint>;
-  /** Resets its conversation to the checkpoint. If the run had not ended there, it continues as a new run; otherwise returns null. */
-  restore(id: string): Promise<RunSession | null>;
+  /**
+   * Resets its conversation to the checkpoint. If the run had not ended there, it continues as a new run; otherwise returns null.
+   * `env`: as for `resume`.
+   */
+  restore(id: string, options?: { readonly env?: Readonly<Record<string, string>> }): Promise<RunSession | null>;
   /** A new run or conversation that continues from the checkpoint. The original stays unchanged. */
   branch(
     id: string,
-    options?: { readonly name?: string; readonly agent?: string },
+    options?: { readonly name?: string; readonly agent?: string; readonly env?: Readonly<Record<string, string>> },
   ): Promise<{ readonly conversation: ConversationRef | null; readonly session: RunSession | null }>;
   diff(one: string, other: string): Promise<CheckpointDiff>;
   /** Deletes the checkpoints that the retention rules no longer keep. Returns their ids. */

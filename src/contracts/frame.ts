@@ -60,6 +60,8 @@ export type FrameRecord =
       readonly conversation?: ConversationRef;
       /** The caller that requested it, on a server. */
       readonly caller?: string;
+      /** The names of the variables that the run was given values for, as far as its agents use them. Values are not recorded. */
+      readonly env?: readonly string[];
     }
   | {
       readonly type: 'begin';
@@ -97,8 +99,11 @@ export type FrameRecord =
   | { readonly type: 'held'; readonly op: number }
   /** After a crash: the attempt in flight is abandoned, its hold becomes uncertain, and the operation is retried. */
   | { readonly type: 'again'; readonly op: number; readonly uncertain: Amounts }
-  /** `build` continues the run after a crash, in the run's own format. For `downMs` nothing happened, and no working time counts. */
-  | { readonly type: 'resume'; readonly downMs: number; readonly build: string }
+  /**
+   * `build` continues the run after a crash, in the run's own format. For `downMs` nothing happened, and no working time counts.
+   * `env`: as in `open`, the variables that it was given values for now.
+   */
+  | { readonly type: 'resume'; readonly downMs: number; readonly build: string; readonly env?: readonly string[] }
   /** The frames before this one come from another run; from here on, the amendment applies. */
   | { readonly type: 'fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
   /** Content crossed into a live cell on request; its model sees it with its next request. */

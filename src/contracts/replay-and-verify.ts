@@ -45,6 +45,8 @@ export type ForkOptions = {
   readonly withoutGrants?: readonly GrantName[];
   /** Another goal; only allowed at the start of a cell. */
   readonly goal?: string;
+  /** Values of environment variables for the fork only, as for `run`. If the forked run had some, they must be passed again. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 };
 

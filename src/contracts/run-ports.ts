@@ -12,6 +12,13 @@ export type RunPorts = SharedRunPorts & {
   readonly run: RunId;
   readonly log: RunLog;
   readonly resources: RunResources;
+  /** The names of the variables that the run was given values for, as far as its agents use them; undefined: none. */
+  readonly ownVariables?: readonly string[] | undefined;
+  /**
+   * Removes what the cells of an agent may not record; without an agent, what no cell may. `models`: those that forks gave the
+   * agent. Null when there is nothing to remove.
+   */
+  redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
   /** Absent where there is no real time. */
   readonly stalls?: StallMeter | undefined;
   readonly listener?: RunListener | undefined;
@@ -27,11 +34,6 @@ export type SharedRunPorts = {
   readonly recordedBy?: RecordedBy | undefined;
   /** How its runs are started, so that they can be resumed with the same agents. */
   readonly started?: RunStartInfo | undefined;
-  /**
-   * Removes what the cells of an agent may not record; without an agent, what no cell may. `models`: those that forks gave the
-   * agent. Null when there is nothing to remove.
-   */
-  redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
   /** The context window of an agent, if its definition or the config sets it. */
   windowLimitFor?(agent: Agent): WindowLimit | undefined;
   /** The smallest window among the agents currently in this agent's budget group. */

@@ -50,6 +50,12 @@ export type RunOptions<S extends Schema = Schema> = {
    * replayed like any other, but not resumed or forked, because its tools are not stored.
    */
   readonly tools?: readonly ToolDefinition[];
+  /**
+   * Values of environment variables for this run only: `${VAR}` in the config is filled from here first. Sub-agents get them too,
+   * each only what its own providers and servers name. They are secrets: they are not recorded, not written to `process.env`, and
+   * no other run sees them. Whoever continues the run must pass them again.
+   */
+  readonly env?: Readonly<Record<string, string>>;
   /** The caller on a server: recorded with the run, which belongs to it. */
   readonly caller?: string;
 };
@@ -67,14 +73,14 @@ export type ResidentOptions = Omit<TurnOptions, 'schema' | 'format' | 'tools'> &
   readonly topics?: readonly string[];
 };
 
-export type TasksOptions = Pick<RunOptions, 'budget' | 'signal'> & {
+export type TasksOptions = Pick<RunOptions, 'budget' | 'signal' | 'env'> & {
   /** The purpose of the tasks, shown to the coordinator. */
   readonly goal?: string;
   /** Whether the coordinator writes the answer from all results. Default: the results of the last tasks are the answer. */
   readonly answer?: boolean;
 };
 
-export type TeamRunOptions = Pick<RunOptions, 'budget' | 'signal'> & {
+export type TeamRunOptions = Pick<RunOptions, 'budget' | 'signal' | 'env'> & {
   /** Only plan: the answer is the plan as JSON. */
   readonly planOnly?: boolean;
 };
@@ -88,7 +94,7 @@ export interface RunStarter {
     options?: RunOptions<S>,
   ): RunSession<AgentData<A, S>>;
   /** One of its agents as a tool for a loop of your own: for the AI SDK, or as a `ToolDefinition`. Each call is a run of its own. */
-  agentTool(agent: string | Agent): AgentTool;
+  agentTool(agent: string | Agent, options?: Pick<RunOptions, 'env'>): AgentTool;
   /** Runs your tasks with a team. Throws `tasks_invalid` before anything runs. */
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options?: TasksOptions): TeamSession;
   /** Lets the team's coordinator plan the tasks, runs them, and lets the coordinator answer. */
@@ -106,9 +112,13 @@ export interface RunStarter {
   spawn(agent: string | Agent, options?: ResidentOptions): Promise<RunSession>;
   /**
    * Continues an interrupted run from its log. `takeOver`: also continues a run whose owner is on another machine and cannot be
-   * checked. Make sure that the owner is no longer alive.
+   * checked. Make sure that the owner is no longer alive. `env`: as in the options of the run, which are not recorded; rejects
+   * with `env_missing` if the run had values of its own that are not passed again.
    */
-  resume(run: string, options?: { readonly signal?: AbortSignal; readonly takeOver?: boolean }): Promise<RunSession>;
+  resume(
+    run: string,
+    options?: Pick<RunOptions, 'signal' | 'env'> & { readonly takeOver?: boolean },
+  ): Promise<RunSession>;
   /**
    * Continues the long-lived session that an agent's newest turn in a conversation has left behind, after a crash or a kill: with
    * the agents it had started, their windows, files and unread mail. Default conversation: `main`. Null if there is none, or if
@@ -116,7 +126,7 @@ export interface RunStarter {
    */
   resumeConversation(
     agent: string,
-    options?: { readonly conversation?: string | ConversationRef; readonly signal?: AbortSignal },
+    options?: Pick<TurnOptions, 'conversation' | 'signal' | 'env'>,
   ): Promise<RunSession | null>;
   /** Starts a new run that keeps another run's log up to an operation and continues with something changed. */
   fork(run: string, options: ForkOptions): Promise<RunSession>;

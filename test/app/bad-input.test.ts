@@ -34,7 +34,9 @@ describe('a model', () => {
       'helper.ai:5 models: Missing: GOOGLE_API_KEY; define in shell or .ai-agent.env.',
       'lead.ai:5 models: Missing: OPENAI_API_KEY, ANTHROPIC_API_KEY; define in shell or .ai-agent.env.',
     ]);
-    const error = await openError(folders, ['lead.ai']);
+    const { cwd, env } = folders;
+    await using cloister = await openCloister({ store: 'memory', agents: ['lead.ai'], cwd, env });
+    const error = thrownBy(() => cloister.run('lead', 'Go.'));
     expect(error).toMatchObject({ code: 'env_missing', suggestion: expect.stringContaining('.ai-agent.env') });
     expect(error.message).toContain('Missing: GOOGLE_API_KEY');
     expect(error.message).toContain('Missing: OPENAI_API_KEY, ANTHROPIC_API_KEY');

@@ -79,8 +79,14 @@ test('only if no model is left is the run refused, and every missing variable is
     'lead.ai': ai('models: [vault/first, other/second]'),
     '.ai-agent.json': { providers: { ...providers, other } },
   });
-  await expect(open(folders, {})).rejects.toThrow(/Missing: VAULT_KEY, OTHER_KEY; define in shell or \.ai-agent\.env/u);
-  await (await open(folders, withKey)).close();
+  await using without = await open(folders, {});
+  expect(() => without.run('lead', 'Go.')).toThrow(
+    /Missing: VAULT_KEY, OTHER_KEY; define in shell or \.ai-agent\.env/u,
+  );
+  await using cloister = await open(folders, withKey);
+  const session = cloister.run('lead', 'Go.');
+  session.cancel();
+  await session.outcome;
 });
 
 test('a model that only summarises may lack its key: the agent works without summaries, and check warns', async () => {

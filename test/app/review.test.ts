@@ -35,7 +35,7 @@ describe('a config beside a file that another file names', () => {
     const folders = createFolders({
       'lead.ai': ai('agents: [../evil/x.ai]'),
       ...beside('../evil'),
-      '.ai-agent.json': { mcpServers: { evil: { command: 'good', env: { T: '${EVIL_TOKEN}' } } } },
+      '.ai-agent.json': { mcpServers: { evil: { command: process.execPath, env: { T: '${EVIL_TOKEN}' } } } },
     });
     expect(problemLines(await load(folders, 'lead.ai'))).toEqual([
       expect.stringMatching(/x\.ai:5 tools: Missing: .*EVIL_TOKEN/su),

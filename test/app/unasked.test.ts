@@ -3,6 +3,7 @@ import { defineAgent, openCloister } from 'cloister';
 import type { AgentMessage, Cloister, RunSession } from 'cloister';
 import { expect, onTestFinished, test } from 'vitest';
 import { memoryStore } from '#adapters/stores';
+import type { AgentResources } from '#app/agents';
 import { CloisterError, encodeMessage } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunCommand, RunLog } from '#contracts';
@@ -159,6 +160,9 @@ test('no agent is shown anything else because somebody listens', async () => {
   expect(heard).toEqual(alone);
 });
 
+/** These runs are never really started. */
+const noResources = {} as AgentResources;
+
 /** A session whose run says something that cannot be recorded, so that the run ends. */
 const openUnrecorded = () => {
   const failure = new CloisterError('store_failed', 'The disk is full.');
@@ -169,7 +173,11 @@ const openUnrecorded = () => {
   const agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.', topics });
   const autosave = { touch: () => undefined, end: () => undefined };
   const host = { store, ids: { random: () => 'id' }, autosave, runToEnd: () => failed.promise };
-  const session = new LocalRunSession('run' as RunId, { agent, goal: null, resident: { topics: [] } }, host);
+  const session = new LocalRunSession(
+    'run' as RunId,
+    { agent, goal: null, resident: { topics: [] }, resources: noResources },
+    host,
+  );
   const delivered: string[] = [];
   const live = { do: (command: RunCommand) => void (command.do === 'confirm' && delivered.push(command.message)) };
   const log: Pick<RunLog, 'durable'> = { durable: () => failed.promise };
@@ -228,5 +236,5 @@ const openEarly = (): LocalRunSession => {
   const autosave = { touch: () => undefined, end: () => undefined };
   const runToEnd = () => new Promise<never>(() => undefined);
   const host = { store: memoryStore(), ids: { random: () => 'id' }, autosave, runToEnd };
-  return new LocalRunSession('run' as RunId, { agent, goal: 'Go.' }, host);
+  return new LocalRunSession('run' as RunId, { agent, goal: 'Go.', resources: noResources }, host);
 };

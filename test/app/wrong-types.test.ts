@@ -115,6 +115,8 @@ test('an unknown option is refused with a suggestion; nothing is started', async
     ['plan_only', 'planOnly', (options) => cloister.runTeam('lead', 'Hello.', options)],
     ['answers', 'answer', (options) => cloister.runTasks('lead', [], options)],
     ['takeover', 'takeOver', (options) => cloister.resume('x', options)],
+    ['envs', 'env', (options) => cloister.agentTool('lead', options)],
+    ['envs', 'env', (options) => checkpoints.restore('x', options)],
     ['withoutGrant', 'withoutGrants', (options) => cloister.fork('x', { at: 'lead-1', ...options })],
     ['run_', 'run', (options) => cloister.deadLetters(options)],
     ['agents', 'agent', (options) => conversations.list(options)],

@@ -136,8 +136,8 @@ test('a variable of the process is used only where config names it', async () =>
 test('a given environment replaces that of the process: what it lacks is missing', async () => {
   await using folder = await temporaryFolder({ 'one.ai': aiFile({ models: ['openai/gpt-5'] }) });
   poison();
-  const opened = openCloister({ store: 'memory', agents: ['one.ai'], cwd: folder.path, env: {} });
-  await expect(opened).rejects.toThrow('Missing: OPENAI_API_KEY; define in shell or .ai-agent.env');
+  await using cloister = await openCloister({ store: 'memory', agents: ['one.ai'], cwd: folder.path, env: {} });
+  expect(() => cloister.run('one', 'Go.')).toThrow('Missing: OPENAI_API_KEY; define in shell or .ai-agent.env');
 });
 
 test('a session sends what its environment was when Cloister was opened, whatever has changed since', async () => {

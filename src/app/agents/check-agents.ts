@@ -29,7 +29,7 @@ import { findPlaces } from './find-places.ts';
 import { fileWarnings, notLoadedWarnings } from './file-warnings.ts';
 import { findRequiredConfig, providerName, runtimeTools } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
-import { loadRegistry, redactProblems } from './registry.ts';
+import { loadRegistry } from './registry.ts';
 import type { Registry } from './registry.ts';
 import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
@@ -56,7 +56,7 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
   const problems = [...registry.problems, ...(places !== null && syntaxOnly ? configs.problems : [])];
   const redact = registry.resolver.redactFor(null);
   const probed = connect ? await probeServers(registry.agents, registry.resolver, launch) : noFindings;
-  problems.push(...redactProblems(probed.problems, redact));
+  problems.push(...probed.problems);
   const own = [...withChildren(registry.agents)].flatMap((agent) =>
     agent.resources.tools.flatMap((tool) => uncheckedWarnings(agent, tool)),
   );

@@ -7,17 +7,20 @@ import type { SourcedConfig } from '#core/registry';
 
 type ModelContext = {
   readonly sourced: SourcedConfig<ProviderConfig>;
-  readonly overlay: Overlay;
   readonly caching: AgentNeeds['caching'];
   readonly inspectOnly: boolean;
-  /** Variables of its provider that have no value. Then the model exists, but every request fails. */
-  readonly missing: readonly string[];
 };
+
+/** `missing`: variables of its provider that have no value. Then the model exists, but every request fails. */
+type ModelValues = { readonly overlay: Overlay; readonly missing: readonly string[] };
+
+/** Fills in values; what it returns makes a new instance each time. */
+export type FillModel = (values: ModelValues) => () => Model;
 
 export const prepareModel = async (
   name: string,
-  { sourced, overlay, caching, inspectOnly, missing }: ModelContext,
-): Promise<() => Model> => {
+  { sourced, caching, inspectOnly }: ModelContext,
+): Promise<FillModel> => {
   const config = sourced.value;
   const at = name.indexOf('/');
   const [provider, id] = [name.slice(0, at), name.slice(at + 1)];
@@ -25,15 +28,23 @@ export const prepareModel = async (
   if (config.type === 'rehearsal') {
     // Loaded here, because no run with real models needs the testkit.
     const { prepareRehearsal } = await import('./prepare-rehearsal.ts');
-    return prepareRehearsal(id, config.script, { provider, folder: sourced.folder, configured, inspectOnly });
+    const make = await prepareRehearsal(id, config.script, {
+      provider,
+      folder: sourced.folder,
+      configured,
+      inspectOnly,
+    });
+    return () => make;
   }
   const facts = { ...(await modelFacts(config.type, id, new Date())), ...configured };
-  if (missing.length > 0) return () => ({ ...facts, language: keylessModel(provider, id, missing) });
-  const filled = fillProvider(provider, config, overlay);
-  return () => ({ ...facts, language: connectModel(filled, id, { caching }) });
+  return ({ overlay, missing }) => {
+    if (missing.length > 0) return () => ({ ...facts, language: keylessModel(provider, id, missing) });
+    const filled = fillProvider(provider, config, overlay);
+    return () => ({ ...facts, language: connectModel(filled, id, { caching }) });
+  };
 };
 
-/** A run that was started with this model can be resumed without its key: the next model is tried. */
+/** A run that was started with this model can be replayed without its key, and resumed: the next model is tried. */
 const keylessModel = (provider: string, modelId: string, missing: readonly string[]): Model['language'] => {
   const refuse = (): Promise<never> =>
     Promise.reject(new CloisterError('env_missing', missingVariablesMessage(missing)));

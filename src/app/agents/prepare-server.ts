@@ -12,16 +12,21 @@ import type { LaunchEnvironment } from './launch-environment.ts';
 
 type ServerContext = {
   readonly sourced: SourcedConfig<ServerConfig>;
+  /** For looking up its command: fake where variables are missing. */
   readonly overlay: Overlay;
+  readonly missing: readonly string[];
   readonly env: LaunchEnvironment['env'];
   readonly inspectOnly: boolean;
 };
 
+/** Fills in values; what it returns makes a new source each time. */
+export type FillServer = (values: { readonly overlay: Overlay }) => () => NamedSource;
+
 export const prepareServer = async (
   name: string,
   only: readonly string[] | null,
-  { sourced, overlay, env, inspectOnly }: ServerContext,
-): Promise<() => NamedSource> => {
+  { sourced, overlay, missing, env, inspectOnly }: ServerContext,
+): Promise<FillServer> => {
   const config = sourced.value;
   refuseUnlisted(name, only, config.tools);
   if (config.type === 'module') {
@@ -33,17 +38,25 @@ export const prepareServer = async (
       only,
       tools.map((tool) => tool.name),
     );
-    return () => ({
+    return () => () => ({
       name,
       list: async () => ({ tools: tools.filter((tool) => config.tools?.includes(tool.name) ?? true) }),
     });
   }
-  const filled = fillServer(name, config, overlay, { folder: sourced.folder, path: env['PATH'] ?? '' });
+  const location = { folder: sourced.folder, path: env['PATH'] ?? '' };
+  const filled = fillServer(name, config, overlay, location);
   // A missing command stops the run before anything is spent.
-  if (filled.type === 'stdio') await findCommand(filled);
-  // probe: server-source
-  return () => mcpSource(filled);
+  if (filled.type === 'stdio' && !isPathMissing(config, missing)) await findCommand(filled);
+  return (values) => {
+    const own = fillServer(name, config, values.overlay, location);
+    // probe: server-source
+    return () => mcpSource(own);
+  };
 };
+
+/** Whether its PATH is made of variables that have no value yet. */
+const isPathMissing = (config: ServerConfig, missing: readonly string[]): boolean =>
+  config.type === 'stdio' && missing.some((name) => config.env?.['PATH']?.includes(`\${${name}`) === true);
 
 /** Throws `server_tools` for a tool that the config does not list or the module does not export. */
 const refuseUnlisted = (server: string, only: readonly string[] | null, tools: readonly string[] | undefined): void => {
@@ -57,9 +70,9 @@ const refuseUnlisted = (server: string, only: readonly string[] | null, tools: r
 };
 
 /** A placeholder for a module: code is not run when agents are only inspected. */
-const placeholderSource = (name: string, path: string): (() => NamedSource) => {
+const placeholderSource = (name: string, path: string): FillServer => {
   if (!existsSync(path)) throw new CloisterError('module_invalid', `mcpServers.${name}: no such file: ${path}.`);
-  return () => ({ name, list: async () => ({ tools: [] }) });
+  return () => () => ({ name, list: async () => ({ tools: [] }) });
 };
 
 const moduleTools = async (name: string, path: string): Promise<readonly ToolDefinition[]> => {

@@ -2,6 +2,7 @@
 import { CloisterError, Semaphore } from '#base';
 import { uncheckedPatterns } from '#adapters/schemas';
 import type { Agent, Problem, SourceUse, ToolDefinition, Warning } from '#contracts';
+import { redactProblems } from './problems.ts';
 import { withChildren } from './resources-from-code.ts';
 import type { ResourceResolver } from './resource-resolver.ts';
 import { displayPath } from './launch-environment.ts';
@@ -17,8 +18,10 @@ export const probeServers = async (
 ): Promise<{ readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] }> => {
   const warnings: Warning[] = [];
   const slots = new Semaphore(concurrentMax);
+  // What lacks a variable or a command is reported already.
+  const able = [...withChildren(agents)].filter((agent) => resolver.problemsOf(agent).length === 0);
   const found = await Promise.all(
-    [...withChildren(agents)].flatMap((agent) =>
+    able.flatMap((agent) =>
       resolver.resourcesFor(agent).sources.map(async (use): Promise<Problem | null> => {
         await slots.acquire();
         const message = await probeServer(use, (tool) => warnings.push(...uncheckedWarnings(agent, tool, use)));
@@ -35,7 +38,8 @@ export const probeServers = async (
       }),
     ),
   );
-  return { problems: found.filter((problem) => problem !== null), warnings };
+  const problems = found.filter((problem) => problem !== null);
+  return { problems: redactProblems(problems, resolver.redactFor(null)), warnings };
 };
 
 /** Patterns that are checked by nobody before the tool runs. */

@@ -1,6 +1,6 @@
 // The registry: finds and reads agents, looks up what they name, and reports all problems together.
 import { resolve } from 'node:path';
-import type { Agent, Model, Problem, Redact, Warning } from '#contracts';
+import type { Agent, Model, Problem, Warning } from '#contracts';
 import { schemaProblem } from '#adapters/schemas';
 import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
@@ -17,7 +17,9 @@ import type { LinkedTeam } from './load-team.ts';
 import { findRequiredConfig, runtimeTools } from './required-config.ts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
-import { formatProblem, problemsError } from './problems.ts';
+import { agentTexts, isMissingVariable, problemsError, redactProblems, secretProblems } from './problems.ts';
+import { resolvedResources } from './resolved-resources.ts';
+import type { LocateProblem } from './resolved-resources.ts';
 import { SkillReader } from './load-skills.ts';
 import { readAgentFiles } from './read-agent-files.ts';
 import type { AgentFiles, LinkedFile } from './read-agent-files.ts';
@@ -33,6 +35,8 @@ export type Registry = {
   readonly configs: Configs;
   readonly resolver: ResourceResolver;
   readonly problems: readonly Problem[];
+  /** Adds the file and line. */
+  readonly locate: LocateProblem;
   readonly warnings: readonly Warning[];
   /** The errors behind those problems that a module threw. */
   readonly moduleErrors: readonly CloisterError[];
@@ -75,7 +79,13 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const resolver = new ResourceResolver(configs, { fallback: models, inspectOnly, offline });
   const moduleErrors: CloisterError[] = [];
   const warnings: Warning[] = [];
-  const base = { moduleErrors, warnings, linked: read.linked, roots: found.files, teams, configs, resolver, problems };
+  const locate: LocateProblem = (agent, { key, ...problem }) => {
+    const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
+    const at = { file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key };
+    return { ...at, ...teamLocation(teams, agent.file), ...problem };
+  };
+  const { linked } = read;
+  const base = { moduleErrors, warnings, linked, roots: found.files, teams, configs, resolver, problems, locate };
   if (syntaxOnly) return { ...base, agents: [] };
 
   await configs.read([...read.linked.keys(), ...read.broken.keys()]);
@@ -106,38 +116,18 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   ];
   // A mistake in the config is reported once, not again for every entry that is missing because of it.
   if (configs.problems.length > 0) return { ...base, agents };
-  await resolver.prepare([...agents, ...built.agents.values()], (agent, { key, ...problem }) => {
-    const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
-    const at = { file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key };
-    problems.push({ ...at, ...teamLocation(teams, agent.file), ...problem });
-  });
+  await resolver.prepare([...agents, ...built.agents.values()], (agent, problem) =>
+    problems.push(locate(agent, problem)),
+  );
   problems.push(...unbuiltProblems(read, built.agents, configs));
   const redact = resolver.redactFor(null);
   const texts = [
-    ...[...built.agents.values()].map(
-      ({ file, prompt, description, usage, resources: { skills } }) =>
-        [read.linked.get(file!)!.file.path, JSON.stringify([prompt, description, usage, skills])] as const,
-    ),
+    ...[...built.agents.values()].map((agent) => [linked.get(agent.file!)!.file.path, agentTexts(agent)] as const),
     ...teams.map(({ file }) => [file.path, teamTexts(file)] as const),
   ];
   problems.push(...(redact === null ? [] : secretProblems(texts, redact)));
   return { ...base, agents, problems: redactProblems(problems, redact) };
 };
-
-const secretProblems = (
-  texts: readonly (readonly [file: string, text: string])[],
-  redact: Redact,
-): readonly Problem[] =>
-  texts
-    .filter(([, text]) => redact.text(text) !== text)
-    .map(([file]) => ({
-      file,
-      line: null,
-      key: null,
-      message:
-        'The file contains the value of a secret, or one of its skills does. Remove it; secrets belong in .ai-agent.env.',
-      nearest: null,
-    }));
 
 /** Also looks up what invalid and unbuilt files name, so that all problems are reported together. */
 const unbuiltProblems = (
@@ -157,42 +147,32 @@ const unbuiltProblems = (
   });
 };
 
-export const redactProblems = (problems: readonly Problem[], redact: Redact | null): readonly Problem[] =>
-  redact === null ? problems : problems.map((problem) => ({ ...problem, message: redact.text(problem.message) }));
+type OpenOptions = RegistryOptions & {
+  /** Connects once to every server. */
+  readonly preconnect: boolean;
+  /** Runs can bring values for variables, so those that are missing are reported when a run starts. */
+  readonly runsBringEnv: boolean;
+};
 
 /** Loads agents for running. Throws all problems in one error. */
 export const openRegistry = async (
   given: readonly (Agent | string)[],
-  { preconnect, ...options }: RegistryOptions & { readonly preconnect: boolean },
+  { preconnect, runsBringEnv, ...options }: OpenOptions,
 ): Promise<AgentResources> => {
-  const { agents, resolver, problems, moduleErrors } = await loadRegistry(given, options);
+  const { agents, resolver, moduleErrors, locate, ...registry } = await loadRegistry(given, options);
+  const mayWait = runsBringEnv && !preconnect;
+  const problems = mayWait ? registry.problems.filter((one) => !isMissingVariable(one)) : registry.problems;
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
-    const probed = await probeServers(agents, resolver, options.configs.launch);
-    const unreached = redactProblems(probed.problems, resolver.redactFor(null));
+    const { problems: unreached } = await probeServers(agents, resolver, options.configs.launch);
     if (unreached.length > 0) throw problemsError(unreached);
   }
+  const isComplete = registry.problems.length === 0;
   return {
-    agents,
-    redactFor: (agent, replaced) => resolver.redactFor(agent, replaced),
-    contextTokens: (agent) => resolver.contextTokens(agent),
-    passedOver: (agent) => resolver.passedOver(agent),
-    resourcesFor: (agent, model, without) =>
-      model === undefined
-        ? resolver.resourcesFor(agent, without)
-        : resolver.resourcesFor({ ...agent, resources: { ...agent.resources, models: [model] } }),
-    modelsOf: (agent) => resolver.modelsOf(agent),
-    prepare: async (agent, model) => {
-      const found: Problem[] = [];
-      await resolver.prepare(
-        [{ ...agent, resources: { ...agent.resources, models: [model] }, children: { ...agent.children, agents: [] } }],
-        (_agent, { key, ...problem }) => found.push({ file: `model "${model}"`, line: null, key, ...problem }),
-      );
-      if (found.length === 0) return;
-      const lines = redactProblems(found, resolver.redactFor(null)).map(formatProblem);
-      throw new CloisterError('fork_invalid', `\n${lines.join('\n')}\n`);
-    },
+    ...resolvedResources(agents, resolver, locate),
+    // Of ten thousand runs, most have no values of their own: nothing need be checked again for them.
+    ...(isComplete ? { checkVariables: () => undefined } : {}),
   };
 };
 

@@ -6,7 +6,6 @@
 import { CloisterError } from '#base';
 import type {
   Agent,
-  AgentNeeds,
   Model,
   ModelSummary,
   Overlay,
@@ -16,17 +15,24 @@ import type {
   SourceUse,
 } from '#contracts';
 import { withKnownFacts } from '#adapters/models';
-import { Redactors, collectSecrets, missingVariablesMessage, overlayFor, requiredVariables } from '#core/registry';
+import {
+  Redactors,
+  collectSecrets,
+  listVariables,
+  missingVariablesMessage,
+  overlayFor,
+  requiredVariables,
+} from '#core/registry';
 import type { Secrets } from '#core/registry';
 import { codeSources, resourcesFromCode, needsConfig, notLookedUp, withChildren } from './resources-from-code.ts';
 import type { Configs } from './configs.ts';
-import { findRequiredConfig, providerName, toolsByServer } from './required-config.ts';
-import type { RequiredConfig, UnlocatedProblem } from './required-config.ts';
-import { prepareModel } from './prepare-model.ts';
-import { prepareServer } from './prepare-server.ts';
+import { lookUpAgent, missingProblems, modelsLacking, operatorProblem, withFakeValues } from './look-up-agent.ts';
+import type { LookedUpAgent } from './look-up-agent.ts';
+import { toolsByServer } from './required-config.ts';
+import type { UnlocatedProblem } from './required-config.ts';
 
+/** What was looked up, with the values of one environment filled in. */
 type Recipe = {
-  readonly agent: Pick<Agent, 'file' | 'resources'>;
   readonly models: readonly PreparedModel[];
   /** Those whose provider lacks variables. */
   readonly lacking: readonly PassedOverModel[];
@@ -36,6 +42,8 @@ type Recipe = {
     make(): SourceUse['source'];
   }[];
   readonly secrets: readonly SourcedSecrets[];
+  /** Why its agent cannot run. */
+  readonly problems: readonly UnlocatedProblem[];
 };
 
 type PreparedModel = { readonly name: string; readonly summary: ModelSummary; make(): Model };
@@ -54,41 +62,72 @@ type ResourceResolverOptions = {
 
 export class ResourceResolver {
   readonly #configs: Configs;
-  readonly #fallback: readonly Model[];
-  readonly #inspectOnly: boolean;
-  readonly #offline: boolean;
+  readonly #options: ResourceResolverOptions;
+  /** The values of its run, which come before those of the config; none if it serves all runs without values of their own. */
+  readonly #env: Overlay;
+  /** By what an agent names. Shared with the resolvers of runs. */
+  readonly #lookedUp: Map<string, LookedUpAgent>;
+  /** The same with the values of this resolver, which belong to it alone. */
   readonly #recipes = new Map<string, Recipe>();
   /** Recipes that were looked up, until more are prepared. */
   #byAgent = new WeakMap<Agent, Recipe>();
   readonly #resourcesFromCode: (agent: Agent) => SessionResources;
-  readonly #redactors = new Redactors();
+  readonly #redactors: Redactors;
   /** Variables whose values can be guessed, and those too short to be redacted at all, by agent. */
   readonly weakSecrets: (Pick<Secrets, 'weak' | 'tooShort'> & { readonly agent: string })[] = [];
 
-  constructor(configs: Configs, { fallback, inspectOnly, offline }: ResourceResolverOptions) {
+  /** `base`, `env`: for a run with values of its own, the resolver of the runs without. */
+  constructor(configs: Configs, options: ResourceResolverOptions, base?: ResourceResolver, env: Overlay = {}) {
     this.#configs = configs;
-    this.#fallback = fallback;
-    this.#inspectOnly = inspectOnly;
-    this.#offline = offline;
-    this.#resourcesFromCode = resourcesFromCode(fallback);
+    this.#options = options;
+    this.#env = env;
+    this.#lookedUp = base === undefined ? new Map<string, LookedUpAgent>() : base.#lookedUp;
+    this.#redactors = new Redactors(base === undefined ? null : base.#redactors);
+    this.#resourcesFromCode = base === undefined ? resourcesFromCode(options.fallback) : base.#resourcesFromCode;
+  }
+
+  /** A resolver for one run: the same agents, with these values before those of the config. Nothing of it is seen by this one. */
+  forRun(env: Overlay): ResourceResolver {
+    return new ResourceResolver(this.#configs, this.#options, this, env);
   }
 
   /** Looks up everything that these agents and their children name. */
   async prepare(agents: readonly Agent[], report: (agent: Agent, problem: UnlocatedProblem) => void): Promise<void> {
     const all = withChildren(agents);
     const compactors = new Set([...all].map(({ children: { compactor } }) => compactor));
+    const seen = new Set<string>();
     for (const agent of all) {
       const key = recipeKey(agent);
-      if (key === null || this.#recipes.has(key)) continue;
-      // Without its compactor, an agent works as if it had none.
-      const isOptional = compactors.has(agent);
-      this.#recipes.set(key, await this.#lookUp(agent, isOptional, (problem) => report(agent, problem)));
-      this.#byAgent = new WeakMap();
+      if (key === null || seen.has(key)) continue;
+      seen.add(key);
+      if (!this.#lookedUp.has(key)) {
+        const { inspectOnly, offline } = this.#options;
+        // Without its compactor, an agent works as if it had none.
+        const options = { isOptional: compactors.has(agent), inspectOnly, offline, env: this.#env };
+        this.#lookedUp.set(key, await lookUpAgent(agent, this.#configs, options));
+        this.#byAgent = new WeakMap();
+      }
+      for (const problem of this.#recipe(key)?.problems ?? []) report(agent, problem);
     }
+  }
+
+  /** Why the agent itself cannot run. */
+  problemsOf(agent: Agent): readonly UnlocatedProblem[] {
+    return (needsConfig(agent) ? this.#findRecipe(agent)?.problems : undefined) ?? [];
+  }
+
+  /** Which variables of its run these agents and their children use. */
+  ownVariables(agents: readonly Agent[]): readonly string[] {
+    const used = [...withChildren(agents)].flatMap(
+      (agent) => this.#findLookedUp(agent)?.entries.flatMap(({ value }) => listVariables(value)) ?? [],
+    );
+    return [...new Set(used)].filter((name) => Object.hasOwn(this.#env, name)).sort();
   }
 
   /** For the cells of this agent, also with these models instead of its own; without an agent, for places outside any cell. */
   redactFor(agent: Agent | null, models: readonly string[] = []): Redact | null {
+    // The strong values of every agent are searched for everywhere.
+    if (this.#recipes.size < this.#lookedUp.size) for (const key of this.#lookedUp.keys()) this.#recipe(key);
     if (agent === null) return this.#redactors.forEveryone;
     const { resources } = agent;
     return this.#redactors.forAgent(agent, models, () =>
@@ -143,12 +182,12 @@ export class ResourceResolver {
       if (typeof model !== 'string') return [withKnownFacts(model)];
       return left.includes(model) ? [] : [recipe.models.find(({ name }) => name === model)!];
     });
-    return models.length > 0 ? models : this.#fallback.map(withKnownFacts);
+    return models.length > 0 ? models : this.#options.fallback.map(withKnownFacts);
   }
 
   /** The context size of the agent's first model, if known. */
   contextTokens(agent: Agent): number | undefined {
-    const [first = this.#fallback[0]] = agent.resources.models;
+    const [first = this.#options.fallback[0]] = agent.resources.models;
     if (typeof first !== 'string') return first?.contextTokens;
     return this.#findRecipe(agent)?.models.find(({ name }) => name === first)?.summary.contextTokens;
   }
@@ -157,13 +196,30 @@ export class ResourceResolver {
   #findRecipe(agent: Agent): Recipe | undefined {
     const known = this.#byAgent.get(agent);
     if (known !== undefined) return known;
-    const recipe = this.#recipes.get(recipeKey(agent) ?? '') ?? this.#partOfParent(agent);
+    const recipe = this.#recipe(recipeKey(agent) ?? '') ?? this.#partOfParent(agent);
     if (recipe !== undefined) this.#byAgent.set(agent, recipe);
     return recipe;
   }
 
+  #recipe(key: string): Recipe | undefined {
+    const known = this.#recipes.get(key);
+    const lookedUp = this.#lookedUp.get(key);
+    if (known !== undefined || lookedUp === undefined) return known;
+    const recipe = this.#fill(lookedUp);
+    this.#recipes.set(key, recipe);
+    return recipe;
+  }
+
+  #findLookedUp(agent: Agent): LookedUpAgent | undefined {
+    return this.#lookedUp.get(recipeKey(agent) ?? '') ?? this.#lookedUp.get(this.#parentKey(agent) ?? '');
+  }
+
+  #parentKey(agent: Agent): string | undefined {
+    return [...this.#lookedUp].find(([, lookedUp]) => covers(lookedUp.agent, agent))?.[0];
+  }
+
   #partOfParent(agent: Agent): Recipe | undefined {
-    const whole = [...this.#recipes.values()].find((recipe) => covers(recipe.agent, agent));
+    const whole = this.#recipe(this.#parentKey(agent) ?? '');
     if (whole === undefined) return undefined;
     const uses = toolsByServer(agent.resources.servers);
     const sources = whole.sources.flatMap((source) => {
@@ -174,78 +230,64 @@ export class ResourceResolver {
     return { ...whole, sources, secrets };
   }
 
-  async #lookUp(agent: Agent, isOptional: boolean, report: (problem: UnlocatedProblem) => void): Promise<Recipe> {
-    const { resolved, layers } = this.#configs.forFile(agent.file);
-    const { providers, servers, problems } = findRequiredConfig(agent.resources, resolved);
-    for (const problem of problems) report(problem);
-    const declared = declaredEntries({ providers, servers });
+  /** Fills in the values of this resolver. */
+  #fill(lookedUp: LookedUpAgent): Recipe {
+    const { agent, isOptional, required, entries, layers, plain } = lookedUp;
     const found = overlayFor(
-      declared.map(({ value }) => value),
+      entries.map(({ value }) => value),
       layers,
+      this.#env,
     );
-    const { overlay, missing } = this.#offline ? withFakeValues(found) : found;
-    const lacking = modelsLacking(agent.resources.models, providers, missing);
+    const missing = this.#options.offline ? [] : found.missing;
+    const overlay = this.#options.offline ? withFakeValues(found.overlay, found.missing) : found.overlay;
+    const lacking = modelsLacking(agent.resources.models, required, missing);
     const hasModel = isOptional || lacking.length < agent.resources.models.length;
-    const lost = missingVariables(hasModel ? [] : lacking, { servers, missing });
-    for (const key of ['models', 'tools'] as const)
-      if (lost[key].length > 0) report({ key, message: `${missingVariablesMessage(lost[key])}.`, nearest: null });
-    const secrets = this.#collectSecrets(agent, declared, { overlay, plain: resolved.plain });
-    if (problems.length + lost.models.length + lost.tools.length > 0)
-      return { agent, models: [], lacking, sources: [], secrets };
-
-    const attempt = async <T>(key: UnlocatedProblem['key'], make: () => Promise<T>): Promise<readonly T[]> => {
+    const secrets = this.#collectSecrets(agent.name, entries, { overlay, plain });
+    const problems: UnlocatedProblem[] = [
+      ...required.problems,
+      ...missingProblems(hasModel ? [] : lacking, required, missing),
+      ...lookedUp.failures,
+    ];
+    const attempt = <T>(key: UnlocatedProblem['key'], make: () => T): readonly T[] => {
       try {
-        return [await make()];
+        return [make()];
       } catch (error) {
-        if (!(error instanceof CloisterError)) throw error;
-        const remedy = error.code === 'server_missing' ? ` ${error.suggestion}` : '';
-        report({ key, message: `${error.message}${remedy}`, nearest: null });
+        problems.push(operatorProblem(key, error));
         return [];
       }
     };
-    const { caching } = agent.resources;
-    const inspectOnly = this.#inspectOnly;
-    const models = await flatMapInOrder(
-      agent.resources.models.filter((model) => typeof model === 'string'),
-      (name) =>
-        attempt('models', async () => {
-          const make = await prepareModel(name, {
-            sourced: providers.get(providerName(name))!,
-            // probe: provider-variables
-            overlay,
-            caching,
-            inspectOnly,
-            missing: lacking.find(({ model }) => model === name)?.missing ?? [],
-          });
-          // Creating a model now reveals an invalid key or address before anything runs.
-          const { language, ...facts } = make();
-          return { name, summary: { ...facts, language: { modelId: language.modelId } }, make };
-        }),
+    const models = lookedUp.models.flatMap(({ name, fill }) =>
+      attempt('models', () => {
+        const make = fill({
+          // probe: provider-variables
+          overlay,
+          missing: lacking.find(({ model }) => model === name)?.missing ?? [],
+        });
+        // Creating a model now reveals an invalid key or address before anything runs.
+        const { language, ...facts } = make();
+        return { name, summary: { ...facts, language: { modelId: language.modelId } }, make };
+      }),
     );
-    const sources = await flatMapInOrder([...servers], ([name, { sourced, only }]) =>
-      attempt('tools', async () => ({
-        name,
-        only,
-        make: this.#offline
-          ? () => ({ name, list: unreachable })
-          : await prepareServer(name, only, {
-              sourced,
-              // probe: server-variables
-              overlay,
-              env: this.#configs.launch.env,
-              inspectOnly,
-            }),
-      })),
-    );
-    return { agent, models, lacking, sources, secrets };
+    const sources = lookedUp.servers.flatMap(({ name, only, fill }) => {
+      const lost = requiredVariables(required.servers.get(name)!.sourced.value).filter((one) => missing.includes(one));
+      if (lost.length > 0) return [{ name, only, make: () => sourceWithout(name, lost) }];
+      return attempt('tools', () => {
+        const make = fill({
+          // probe: server-variables
+          overlay,
+        });
+        return { name, only, make };
+      });
+    });
+    return { models, lacking, sources, secrets, problems };
   }
 
   #collectSecrets(
-    { name: agent }: Agent,
-    declared: ReturnType<typeof declaredEntries>,
+    agent: string,
+    entries: LookedUpAgent['entries'],
     { overlay, plain }: { readonly overlay: Overlay; readonly plain: readonly string[] },
   ): readonly SourcedSecrets[] {
-    const collected = declared.map(({ label, value, server }) => ({
+    const collected = entries.map(({ label, value, server }) => ({
       server,
       ...collectSecrets([[label, value]], overlay, plain),
     }));
@@ -258,56 +300,16 @@ export class ResourceResolver {
   }
 }
 
-/** The named models whose providers lack variables. */
-const modelsLacking = (
-  models: AgentNeeds['models'],
-  providers: RequiredConfig['providers'],
-  missing: readonly string[],
-): readonly PassedOverModel[] =>
-  models.flatMap((model) => {
-    const provider = typeof model === 'string' ? providers.get(providerName(model)) : undefined;
-    const names =
-      provider === undefined ? [] : requiredVariables(provider.value).filter((one) => missing.includes(one));
-    return names.length === 0 ? [] : [{ model: model as string, missing: [...new Set(names)] }];
-  });
-
-/** The variables without which the agent cannot run: those of these models and those of its servers. */
-const missingVariables = (
-  lacking: readonly PassedOverModel[],
-  { servers, missing }: Pick<RequiredConfig, 'servers'> & { readonly missing: readonly string[] },
-): Readonly<Record<'models' | 'tools', readonly string[]>> => {
-  const ofModels = new Set(lacking.flatMap((one) => one.missing));
-  const ofServers = new Set([...servers.values()].flatMap(({ sourced }) => requiredVariables(sourced.value)));
-  return { models: [...ofModels], tools: missing.filter((name) => ofServers.has(name)) };
-};
-
-/** The providers and servers that an agent uses, with their names for messages. */
-const declaredEntries = ({ providers, servers }: Pick<RequiredConfig, 'providers' | 'servers'>) => [
-  ...[...providers].map(([name, { value }]) => ({ label: `providers.${name}`, value, server: null })),
-  ...[...servers].map(([name, { sourced }]) => ({ label: `mcpServers.${name}`, value: sourced.value, server: name })),
-];
-
-const unreachable = async (): Promise<never> => {
-  throw new CloisterError('offline');
-};
-
-/** Any value will do, because nothing is sent. */
-const withFakeValues = ({ overlay, missing }: ReturnType<typeof overlayFor>): ReturnType<typeof overlayFor> => ({
-  overlay: Object.freeze({ ...overlay, ...Object.fromEntries(missing.map((name) => [name, 'offline'])) }),
-  missing: [],
+/** A run without these variables is refused, but it can be replayed. */
+const sourceWithout = (name: string, missing: readonly string[]): SourceUse['source'] => ({
+  name,
+  list: async () => {
+    throw new CloisterError('env_missing', missingVariablesMessage(missing));
+  },
 });
 
-const flatMapInOrder = async <T, U>(
-  items: readonly T[],
-  work: (item: T) => Promise<readonly U[]>,
-): Promise<readonly U[]> => {
-  const done: U[] = [];
-  for (const item of items) done.push(...(await work(item)));
-  return done;
-};
-
 /** Whether one has the same models from the same file, and at least the same tools. */
-const covers = (one: Recipe['agent'], { file, resources: { caching, models, servers } }: Agent): boolean =>
+const covers = (one: LookedUpAgent['agent'], { file, resources: { caching, models, servers } }: Agent): boolean =>
   one.file === file &&
   one.resources.caching === caching &&
   one.resources.models.length === models.length &&

@@ -1,6 +1,15 @@
 // Resources of agents that bring their models and tools as objects: nothing to look up or to create.
 import { CloisterError } from '#base';
-import type { Agent, SessionResources, Model, SourceUse, ModelSummary, PassedOverModel, Redact } from '#contracts';
+import type {
+  Agent,
+  SessionResources,
+  Model,
+  SourceUse,
+  ModelSummary,
+  Overlay,
+  PassedOverModel,
+  Redact,
+} from '#contracts';
 import { withKnownFacts } from '#adapters/models';
 import { startableAgents } from '#core/orchestration';
 
@@ -23,8 +32,15 @@ export interface AgentResources {
   passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
   /** The context size of an agent's first model, if known. Creates no provider. */
   contextTokens?(agent: Agent): number | undefined;
-  /** Looks up a model that the agent's definition does not name. */
-  prepare(agent: Agent, model: string): Promise<void>;
+  /** Looks up a model that the agent's definition does not name. `mayLack`: even if its variables have no value. */
+  prepare(agent: Agent, model: string, options?: { readonly mayLack?: boolean }): Promise<void>;
+  // Absent where no config names a variable:
+  /** For one run: the same with these values of variables before those of the config. Nothing here changes. */
+  withEnv?(env: Overlay): AgentResources;
+  /** Throws `env_missing` if the agent, or one below it, cannot run without variables that have no value. */
+  checkVariables?(agent: Agent): void;
+  /** Which variables of `withEnv` these agents and those below them use. */
+  ownVariables?(agents: readonly Agent[]): readonly string[];
 }
 
 export const resourcesFromCode = (fallback: readonly Model[]): ((agent: Agent) => SessionResources) => {

@@ -10,10 +10,10 @@ import type {
   Ids,
   Retention,
   RunLog,
+  RunOptions,
   RunSession,
   Store,
 } from '#contracts';
-import type { ResumableRun } from '#core/orchestration';
 import type { EntryReader } from './entry-reader.ts';
 import type { ExportFolder } from './export-folder.ts';
 import { foldWorkspaceLog } from './workspace-state.ts';
@@ -43,13 +43,14 @@ export type ConversationPorts = {
 
 /** Continues a run from a cut. */
 export type ContinueRun = {
-  /** Throws if the run cannot continue with the loaded agents. */
-  check(frames: readonly Frame[]): Promise<ResumableRun>;
-  /** Writes the first frames, and starts the run. */
-  start(run: RunId, log: RunLog, continuation: RunContinuation): Promise<RunSession>;
+  /** Throws if the run cannot continue with the loaded agents and these values of variables. */
+  check(frames: readonly Frame[], env: RunOptions['env']): Promise<CheckedContinuation>;
 };
 
-type RunContinuation = ResumableRun & { readonly conversation: ConversationRef | null };
+export type CheckedContinuation = {
+  /** Writes the first frames, and starts the run. */
+  start(run: RunId, log: RunLog, conversation: ConversationRef | null): Promise<RunSession>;
+};
 
 type CachedState = {
   readonly count: number;

@@ -11,12 +11,12 @@ import type {
   Checkpoints,
   ConversationRef,
   Frame,
+  RunOptions,
   RunSession,
   Store,
   TurnRef,
 } from '#contracts';
 import { cutFrames } from '#core/orchestration';
-import type { ResumableRun } from '#core/orchestration';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { planBranch } from './branch.ts';
@@ -30,7 +30,7 @@ import { updateConversationFile } from './export-conversation.ts';
 import { newestTurns } from './inherit-files.ts';
 import { findCheckpoint, readCut, OwnedRun } from './find-checkpoint.ts';
 import { checkMayContinueTurn } from './build-history.ts';
-import type { ContinueRun, ConversationPorts } from './conversation-ports.ts';
+import type { CheckedContinuation, ContinueRun, ConversationPorts } from './conversation-ports.ts';
 import { expiredCheckpoints } from './conversation-settings.ts';
 import { RunLocks, runStates } from './active-runs.ts';
 import { takeCheckpoint } from './take-checkpoint.ts';
@@ -93,7 +93,8 @@ export class LocalCheckpoints implements Checkpoints {
     await this.#applyRetention(all);
   }
 
-  async restore(id: string): Promise<RunSession | null> {
+  async restore(id: string, options: Pick<RunOptions, 'env'> = {}): Promise<RunSession | null> {
+    checkOptions(options, { env: 'any' });
     const { store } = this.#ports;
     return this.#withOwnedRun((owned, locks) =>
       retryOnConflict(store, async (state) => {
@@ -102,7 +103,7 @@ export class LocalCheckpoints implements Checkpoints {
         const found = await this.#lockConversation(checkpoint, state, locks);
         const run = hasEnded(frames) ? null : owned.run;
         if (run === null && (found === null || wouldChangeNothing(found, checkpoint, state))) return null;
-        const continued = run === null ? null : await this.#prepare(frames, run);
+        const continued = run === null ? null : await this.#prepare(frames, run, options.env);
         if (run !== null) await owned.acquire();
         await store.appendRecord({ type: 'restore', checkpoint: checkpoint.id, conversation, run }, state.lastEntryNo);
         return this.#startContinuation(owned, continued, conversation);
@@ -112,16 +113,16 @@ export class LocalCheckpoints implements Checkpoints {
 
   async branch(
     id: string,
-    options: { name?: string; agent?: string } = {},
+    options: NonNullable<Parameters<Checkpoints['branch']>[1]> = {},
   ): Promise<{ readonly conversation: ConversationRef | null; readonly session: RunSession | null }> {
-    checkOptions(options, { name: 'text', agent: 'name' });
+    checkOptions(options, { name: 'text', agent: 'name', env: 'any' });
     const { store } = this.#ports;
     return this.#withOwnedRun((owned) =>
       retryOnConflict(store, async (state) => {
         const { checkpoint, frames } = await this.#cut(id, state);
         const plan = planBranch({ checkpoint, ended: hasEnded(frames), options, state }, this.#ports);
         const { conversation, continuesRun } = plan;
-        const continued = continuesRun ? await this.#prepare(frames, owned.run) : null;
+        const continued = continuesRun ? await this.#prepare(frames, owned.run, options.env) : null;
         const { entries: copied, ...before } = await this.#entriesAtCheckpoint(checkpoint, plan, state);
         // probe: branch-keep-said
         const entries = copied.length === 0 ? null : await store.putBlob(Buffer.from(JSON.stringify(copied)));
@@ -213,20 +214,20 @@ export class LocalCheckpoints implements Checkpoints {
     return found;
   }
 
-  #prepare(frames: readonly Frame[], run: RunId): Promise<ResumableRun> {
+  #prepare(frames: readonly Frame[], run: RunId, env: RunOptions['env']): Promise<CheckedContinuation> {
     const now = this.#ports.clock.now();
-    return this.#continueRun.check(cutFrames(frames, /* probe: cut-length */ frames.length, { run, now }));
+    return this.#continueRun.check(cutFrames(frames, /* probe: cut-length */ frames.length, { run, now }), env);
   }
 
   /** After the record is appended: updates the file of the conversation and continues the run, if there is one. */
   async #startContinuation(
     owned: OwnedRun,
-    continued: ResumableRun | null,
+    continued: CheckedContinuation | null,
     conversation: ConversationRef | null,
   ): Promise<RunSession | null> {
     if (conversation !== null) await updateConversationFile(conversation, this.#ports);
     if (continued === null) return null;
-    return this.#continueRun.start(owned.run, owned.transfer(), { ...continued, conversation });
+    return continued.start(owned.run, owned.transfer(), conversation);
   }
 
   /** Owns a new run before its record is appended, so that it does not look ended. Releases it if it was not started. */

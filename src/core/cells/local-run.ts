@@ -3,7 +3,7 @@
 //   frame-holds-its-crossings. A frame is numbered, filled and appended in one synchronous stretch. It contains every crossing
 //       and note made before it.
 //   frames-in-order. Frames are appended in the order of their numbers.
-import { readRecordedBy, recordFormats } from '#base';
+import { omitUndefined, readRecordedBy, recordFormats } from '#base';
 import type { CellId, CloisterError, Hash, RecordedBy } from '#base';
 import type {
   Agent,
@@ -282,6 +282,7 @@ export class LocalRun {
       type: 'resume',
       downMs: at - last.at,
       build: this.recordedBy.build,
+      ...omitUndefined({ env: this.ports.ownVariables }),
     });
   }
 }

@@ -76,12 +76,12 @@ export const startRun = (
   // After the history: they stand before the goal.
   for (const attachment of attachments) enter('attachment', JSON.stringify(attachment));
   if (files !== undefined) enter('file', JSON.stringify(files));
-  const { started } = world;
+  const { started, ownVariables: env } = world;
   const record = {
     type: 'open',
     recordedBy: run.recordedBy,
     birth,
-    ...omitUndefined({ started, conversation, caller }),
+    ...omitUndefined({ started, conversation, caller, env }),
   } as const;
   const frame = run.write(cell, at, record, { childAgent: agent });
   const crossed = passed === null || 'refused' in passed ? null : passed;

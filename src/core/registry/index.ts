@@ -15,7 +15,7 @@ export { mergeDefaults, parseDefaults } from './parse-frontmatter.ts';
 export { frontmatterTemplate } from './template.ts';
 export { hasUsualAddress } from './builtin-providers.ts';
 export { requiredVariables, listVariables } from './config-fields.ts';
-export { missingVariablesMessage, overlayFor, fillProvider, fillServer } from './overlay.ts';
+export { missingVariablesMessage, overlayFor, fillProvider, fillServer, readRunEnv } from './overlay.ts';
 export { Redactors } from './redactors.ts';
 export { collectSecrets } from './redact-secrets.ts';
 export type { Secrets } from './redact-secrets.ts';

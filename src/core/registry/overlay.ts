@@ -2,13 +2,20 @@
 import type { ConfigLayer, Overlay, ProviderConfig, ResolvedProvider, ResolvedServer, ServerConfig } from '#contracts';
 import { requiredVariables, listVariables, fillText, placeholderValue } from './config-fields.ts';
 import type { ConfigEntry } from './config-fields.ts';
-import { CloisterError } from '#base';
+import { CloisterError, isObject } from '#base';
 
 type BuiltOverlay = { readonly overlay: Overlay; readonly missing: readonly string[] };
 
-/** Looks for each variable in the `env` blocks in order, then in the sidecars in order; the last sidecar is the process environment. */
-export const buildOverlay = (names: readonly string[], layers: readonly ConfigLayer[]): BuiltOverlay => {
-  const sources = [...layers.map(({ env }) => env), ...layers.map(({ sidecar }) => sidecar)];
+/**
+ * Looks for each variable in what the run was given, then in the `env` blocks in order, then in the sidecars in order; the last
+ * sidecar is the process environment.
+ */
+export const buildOverlay = (
+  names: readonly string[],
+  layers: readonly ConfigLayer[],
+  given: Overlay = {},
+): BuiltOverlay => {
+  const sources = [given, ...layers.map(({ env }) => env), ...layers.map(({ sidecar }) => sidecar)];
   const overlay = Object.create(null) as Record<string, string>;
   const missing = new Set<string>();
   for (const name of names) {
@@ -19,15 +26,46 @@ export const buildOverlay = (names: readonly string[], layers: readonly ConfigLa
   return { overlay: Object.freeze(overlay), missing: [...missing] };
 };
 
-/** The overlay of a session with these providers and servers. A variable with a default in every place is never missing. */
-export const overlayFor = (entries: readonly ConfigEntry[], layers: readonly ConfigLayer[]): BuiltOverlay => {
-  const { overlay, missing } = buildOverlay(entries.flatMap(listVariables), layers);
+/**
+ * The overlay of a session with these providers and servers. A variable with a default in every place is never missing. `given`:
+ * the values of its run, which come first.
+ */
+export const overlayFor = (
+  entries: readonly ConfigEntry[],
+  layers: readonly ConfigLayer[],
+  given?: Overlay,
+): BuiltOverlay => {
+  const { overlay, missing } = buildOverlay(entries.flatMap(listVariables), layers, given);
   const required = new Set(entries.flatMap(requiredVariables));
   return { overlay, missing: missing.filter((name) => required.has(name)) };
 };
 
 export const missingVariablesMessage = (names: readonly string[]): string =>
   `Missing: ${names.join(', ')}; define in shell or .ai-agent.env`;
+
+/**
+ * A copy of the values that code gives to one run, which nobody can change any more. Throws `options_invalid`, without any value:
+ * they are secrets.
+ */
+export const readRunEnv = (given: unknown): Overlay => {
+  if (!isObject(given)) throw invalidEnv('env: expected an object of names and values.');
+  const env = Object.create(null) as Record<string, string>;
+  for (const [name, value] of Object.entries(given)) {
+    const shown = `env.${name.slice(0, 80)}`;
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/u.test(name) || name === '__proto__')
+      throw invalidEnv(`${shown}: a variable is named with letters, digits and underscores.`);
+    if (typeof value !== 'string') throw invalidEnv(`${shown}: expected a string, not ${typeName(value)}.`);
+    // Otherwise the value of the config would be used, and a key of the operator's would do the work for somebody else's.
+    if (value === '') throw invalidEnv(`${shown}: the value is empty. Leave it out to use the value from the config.`);
+    if (value.includes('\0')) throw invalidEnv(`${shown}: the value contains a NUL character.`);
+    env[name] = value;
+  }
+  return Object.freeze(env);
+};
+
+const invalidEnv = (text: string): CloisterError => new CloisterError('options_invalid', text);
+
+const typeName = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value);
 
 /** Empty counts as not set: shells and containers pass undefined variables on as empty ones. */
 const isSet = (values: Readonly<Record<string, string>>, name: string): boolean =>

@@ -50,6 +50,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   plan_invalid: 422,
   // These are problems of the operator, not mistakes of the client.
   model_missing: 500,
+  env_missing: 500,
   store_failed: 500,
   store_damaged: 500,
   workspace_format: 500,

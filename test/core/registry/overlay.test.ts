@@ -23,11 +23,11 @@ const layersOf = fc.array(
   { maxLength: 4 },
 );
 
-test('a variable has its first value: from the env blocks by layer, then from the sidecars by layer', () => {
+test('a variable has its first value: from the run, then from the env blocks by layer, then from the sidecars by layer', () => {
   fc.assert(
-    fc.property(fc.array(names), layersOf, (asked, layers) => {
-      const { overlay, missing } = buildOverlay(asked, layers);
-      const all = [...layers.map(({ env }) => env), ...layers.map(({ sidecar }) => sidecar)].map(
+    fc.property(fc.array(names), layersOf, fc.option(values), (asked, layers, given) => {
+      const { overlay, missing } = buildOverlay(asked, layers, given ?? undefined);
+      const all = [given ?? {}, ...layers.map(({ env }) => env), ...layers.map(({ sidecar }) => sidecar)].map(
         (map) => new Map(Object.entries(map)),
       );
       const expected = new Map<string, string>();

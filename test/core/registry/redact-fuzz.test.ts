@@ -105,6 +105,28 @@ test('the secrets of everyone and those of one agent are searched for as one set
   );
 });
 
+// invariant: redactor-by-own-run
+test('a run searches for the secrets of everyone, its own and those of the agent as one set, and nobody else for its own', () => {
+  const agent = { name: 'any' } as Agent;
+  fc.assert(
+    fc.property(tightCase, fc.nat(3), fc.nat(3), ({ secrets, text }, count, more) => {
+      const base = new Redactors();
+      const ofRun = new Redactors(base);
+      const [everyone, rest] = [secrets.slice(0, count), secrets.slice(count)];
+      const redacted = (redactors: Redactors): string =>
+        redactors.forAgent(agent, [], () => rest.slice(more))?.text(text) ?? text;
+      ofRun.add(rest.slice(0, more));
+      // What is added to the base later is searched for too.
+      redacted(ofRun);
+      base.add(everyone);
+      expect(redacted(ofRun)).toBe(redactorOf(secrets).text(text));
+      expect(redacted(base)).toBe(makeRedact([...everyone, ...rest.slice(more)])?.text(text) ?? text);
+      expect(base.forEveryone?.text(text) ?? text).toBe(makeRedact(everyone)?.text(text) ?? text);
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test('every way to cut one text in two, also inside a surrogate pair', () => {
   const secret = 'sk-🔑é"key/12';
   const once = JSON.stringify(secret).slice(1, -1);

@@ -507,6 +507,7 @@ describe('errors name what is wrong with a request', () => {
       'input: expected a string, or an object that matches the agent’s input schema; got 5',
     ],
     ['POST', '/v1/writer', { input: 'x', budgte: {} }, 'budgte: unknown field. Did you mean budget?'],
+    ['POST', '/v1/writer', { input: 'x', env: { KEY: 'k' } }, 'env: unknown field.'],
     ['POST', '/v1/writer', { input: 'x', budget: { token: 1 } }, 'budget.token: unknown field. Did you mean tokens?'],
     [
       'POST',

@@ -1,0 +1,101 @@
+// Continues runs from frames: those of an interrupted run, and those that a fork or a checkpoint begins with.
+import type { RunId } from '#base';
+import { checkOptions, parseRunId } from '#base/shapes';
+import type { Agent, ForkOptions, Frame, RunOptions, RunSession } from '#contracts';
+import { checkResume, forkFrames } from '#core/orchestration';
+import type { ResumableRun } from '#core/orchestration';
+import { withChildren } from '#app/agents';
+import type { AgentResources } from '#app/agents';
+import type { AgentList } from './agent-list.ts';
+import { restoreFiles } from './check-files.ts';
+import { checkGivenAgain, environmentFor, resourcesWith } from './run-environment.ts';
+import type { RunRequestChecker } from './run-request-checker.ts';
+import type { ContinuedRun, RunEnvironment } from './run-start.ts';
+import type { Runs } from './runs.ts';
+import type { SharedPorts } from './shared-ports.ts';
+
+type ContinuedRunsPorts = {
+  readonly agents: AgentList;
+  readonly requests: RunRequestChecker;
+  readonly runs: Runs;
+};
+
+export class ContinuedRuns {
+  readonly #shared: SharedPorts;
+  readonly #ports: ContinuedRunsPorts;
+
+  constructor(shared: SharedPorts, ports: ContinuedRunsPorts) {
+    this.#shared = shared;
+    this.#ports = ports;
+  }
+
+  /** Throws if a run cannot continue with the agents that are loaded and these values of variables. */
+  async check(frames: readonly Frame[], env: RunOptions['env']): Promise<ResumableRun & RunEnvironment> {
+    const resumable = checkResume(frames, (name) => this.#ports.agents.findInTree(name));
+    const resources = resourcesWith(this.#shared.resources, env);
+    checkGivenAgain(frames, env);
+    const forked = await this.prepareForks(frames, resources);
+    for (const one of withChildren([resumable.agent])) resources.modelsOf(one);
+    return { ...resumable, ...environmentFor(resources, resumable.agent, forked) };
+  }
+
+  /** Looks up the models that forks use instead of an agent's own. Returns the agents with those models. */
+  async prepareForks(
+    frames: readonly Frame[],
+    resources: AgentResources,
+    options?: Parameters<AgentResources['prepare']>[2],
+  ): Promise<readonly Agent[]> {
+    const forked: Agent[] = [];
+    for (const { record } of frames) {
+      if (record.type !== 'fork' || record.amendment.model === undefined) continue;
+      const { agent: name, model } = record.amendment;
+      const agent = this.#ports.agents.findInTree(name);
+      if (agent === undefined) continue;
+      await resources.prepare(agent, model, options);
+      forked.push({ ...agent, resources: { ...agent.resources, models: [model] } });
+    }
+    return forked;
+  }
+
+  async fork(original: string, options: ForkOptions): Promise<RunSession> {
+    checkOptions(options, {
+      signal: 'signal',
+      at: 'text',
+      goal: 'text',
+      model: 'text',
+      withoutGrants: 'texts',
+      env: 'any',
+    });
+    const { env, goal, at, signal } = options;
+    const { store, ids, clock } = this.#shared;
+    const { agents, requests } = this.#ports;
+    const run = ids.random() as RunId;
+    const redactor = resourcesWith(this.#shared.resources, env);
+    const frames = forkFrames(await store.read(parseRunId(original)), options, {
+      run,
+      now: clock.now(),
+      redact: (name, text) => redactor.redactFor(agents.findInTree(name) ?? null)?.text(text) ?? text,
+    });
+    const resumable = await this.check(frames, env);
+    const { resources } = resumable;
+    if (goal !== undefined && at === frames[0]!.cell) requests.checkGoal(resumable.agent, goal, { resources });
+    const log = await store.acquireRun(run);
+    return this.startFromFrames(run, { ...resumable, log, saved: false }, signal);
+  }
+
+  /** Writes the first frames of a run, and continues from there. */
+  async startFromFrames(run: RunId, start: ContinuedRun & RunEnvironment, signal?: AbortSignal): Promise<RunSession> {
+    const { log } = start;
+    const { frames } = start.recorded;
+    try {
+      // Files first: a log without its files could not be resumed.
+      await restoreFiles(frames, this.#shared.workspaces, run);
+      for (const frame of frames) log.append(frame);
+      await log.durable();
+      return this.#ports.runs.start(run, start, signal);
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+  }
+}
