@@ -97,6 +97,7 @@ export class Runs {
   async #runOn(log: RunLog, session: LocalRunSession, start: RunStart): Promise<RunOutcome> {
     const { run } = session;
     const { stalls, clock } = this.#shared;
+    // probe: run-resources
     const own = start.resources;
     const resources = new LocalRunResources(own);
     const ports: RunPorts = {

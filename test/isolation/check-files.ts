@@ -12,6 +12,11 @@ const findingsOf = async (check: FileCheck): Promise<readonly string[]> => {
     const { searched } = await runSecrets(cloister);
     return searched.filter(({ found }) => found.length > 0).map(({ place }) => place);
   }
+  if (check.kind === 'env') {
+    const { compareEnvs } = await import('./run-env-two-run.ts');
+    const { difference: seenByRun } = await compareEnvs(cloister, check);
+    return seenByRun === null ? [] : [seenByRun.sink];
+  }
   const { compareTeams } = await import('./files-two-run.ts');
   const { difference } = await compareTeams(cloister, check.kind, check);
   return difference === null ? [] : [difference.sink];

@@ -3,7 +3,7 @@ import type { Edit } from '../planted/plant.ts';
 import type { CellName } from './agent-folder.ts';
 import type { Kind, Shape } from './files-vary.ts';
 
-/** A comparison of that many groups of runs, or the run in which every agent says the secrets. */
+/** A comparison of that many groups or pairs of runs, or the run in which every agent says the secrets. */
 export type FileCheck =
   | {
       readonly kind: Kind;
@@ -12,6 +12,7 @@ export type FileCheck =
       readonly seed: number;
       readonly shape?: Partial<Shape>;
     }
+  | { readonly kind: 'env'; readonly pairs: number; readonly seed: number }
   | { readonly kind: 'redaction' };
 
 export type FileLeak = {
@@ -32,11 +33,14 @@ const comparing = (kind: Kind, varied: CellName, shape: Partial<Shape> = {}): Fi
   seed,
 });
 const redaction: FileCheck = { kind: 'redaction' };
+/** Runs of the same agents, each with values of its own. */
+const env: FileCheck = { kind: 'env', pairs: 8, seed };
 
 export const untouchedChecks: readonly FileCheck[] = [
   { kind: 'module', groups: 4, runs: 3, seed },
   { kind: 'web', groups: 1, runs: 3, seed },
   { kind: 'stdio', groups: 1, runs: 2, seed },
+  env,
   redaction,
 ];
 
@@ -171,6 +175,41 @@ export const fileLeaks: readonly FileLeak[] = [
     check: comparing('module', 'lead'),
     seenIn: /^(?:left|right).* model: /u,
     edits: [{ probe: 'secret-guessed', put: 'const $(declarations.0.id) = new Set<number>();' }],
+  },
+  // invariant: env-of-one-run
+  {
+    name: 'the values that another run was given, in the requests of a run',
+    check: env,
+    seenIn: /^model of /u,
+    edits: [
+      {
+        probe: 'run-resources',
+        put: 'const $(declarations.0.id) = ((this as any).planted ??= $(declarations.0.init));',
+      },
+    ],
+  },
+  {
+    name: 'the values that another run was given, because runs share what was filled in',
+    check: env,
+    seenIn: /^model of /u,
+    edits: [
+      {
+        probe: 'run-recipe',
+        put: 'const $(declarations.0.id) = Object.keys(this.#env).length === 0 ? $(declarations.0.init) : ((lookedUp as any).planted ??= $(declarations.0.init));',
+      },
+    ],
+  },
+  // invariant: redactor-by-own-run
+  {
+    name: 'which of its guesses is the password of another run, because runs share a redactor',
+    check: env,
+    seenIn: /^(?:model|written)/u,
+    edits: [
+      {
+        probe: 'run-redactors',
+        put: '$(expression.left) = base === undefined ? $(expression.right) : base.#redactors;',
+      },
+    ],
   },
   {
     name: 'secrets, because nothing is redacted',

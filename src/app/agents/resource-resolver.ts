@@ -82,6 +82,7 @@ export class ResourceResolver {
     this.#options = options;
     this.#env = env;
     this.#lookedUp = base === undefined ? new Map<string, LookedUpAgent>() : base.#lookedUp;
+    // probe: run-redactors
     this.#redactors = new Redactors(base === undefined ? null : base.#redactors);
     this.#resourcesFromCode = base === undefined ? resourcesFromCode(options.fallback) : base.#resourcesFromCode;
   }
@@ -205,6 +206,7 @@ export class ResourceResolver {
     const known = this.#recipes.get(key);
     const lookedUp = this.#lookedUp.get(key);
     if (known !== undefined || lookedUp === undefined) return known;
+    // probe: run-recipe
     const recipe = this.#fill(lookedUp);
     this.#recipes.set(key, recipe);
     return recipe;
