@@ -7,6 +7,7 @@ import { modelShape } from '#core/orchestration';
 import { retentionDefault } from '#app/conversations';
 import type { StallClock } from './stall-monitor.ts';
 
+/** The options of `openCloister`. Only `agents` is required. */
 export type CloisterOptions = {
   /** Agents, or paths to agent files (`.ai`), team files (`.yaml`), folders with agent files, or modules that export agents. */
   readonly agents: readonly (Agent | string)[];
@@ -39,9 +40,11 @@ export type CloisterOptions = {
   readonly retention?: Partial<Retention>;
   /** How often a running run of a conversation is saved; default: every 30 seconds, and at its end. */
   readonly autosaveMs?: number;
-  /** For tests. */
+  /** The time; for tests. */
   readonly clock?: Clock;
+  /** Random ids; for tests. */
   readonly ids?: Ids;
+  /** Measures how long the event loop is blocked; for tests. */
   readonly stallClock?: StallClock;
 };
 

@@ -1,4 +1,8 @@
-// The library: `import { openCloister, defineAgent } from 'cloister'`.
+/**
+ * The library: `import { openCloister, defineAgent } from 'cloister'`. Define agents, open a runtime with them, run them, and read what
+ * was recorded.
+ * @module cloister
+ */
 export { CloisterError } from '#base';
 export { buildSynthesisPrompt, buildTaskPrompt, defineAgent, defineTeam, defineTool } from '#core/orchestration';
 export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/tasks';

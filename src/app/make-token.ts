@@ -5,6 +5,7 @@ import { sha256 } from '#base';
 /** The prefix of every token, so that leaked tokens can be recognised. */
 const prefix = 'clo_';
 
+/** A new random token for a client. Store its hash in the token file, and give the token itself to the client only. */
 export const makeToken = (): string => prefix + randomBytes(32).toString('base64url');
 
 /** As a token file lists it. */

@@ -15,7 +15,10 @@ import { buildName } from './package-folder.ts';
 import { StallMonitor } from './stall-monitor.ts';
 import { systemClock, systemIds, systemPauses, systemStallClock } from './system-world.ts';
 
-/** Code can give each run its own values of variables: what is missing here is reported by `run`. */
+/**
+ * Opens a runtime with these agents. Throws a CloisterError if an agent, a model or an option cannot be used. Close it when you
+ * are done, or write `await using`. Code can give each run its own values of variables: what is missing here is reported by `run`.
+ */
 export const openCloister = (options: CloisterOptions): Promise<Cloister> =>
   openConfigured(options, { runsBringEnv: true });
 

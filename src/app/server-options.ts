@@ -5,6 +5,7 @@ import { defaultLimits } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
 import type { SlotLimits } from '#app/serve';
 
+/** The options of `openServer`. All are optional. */
 export type ServerOptions = {
   /** Names of the agents to serve; default: all agents of the Cloister. */
   readonly agents?: readonly string[];
@@ -14,38 +15,46 @@ export type ServerOptions = {
   readonly host?: string;
   /** Default 8787; 0: any free port. */
   readonly port?: number;
+  /** Allows an address that other machines can reach. */
   readonly expose?: boolean;
   /** Host names accepted in requests, besides those of this machine. */
   readonly hosts?: readonly string[];
   /** Origins whose web pages may call the server, such as `https://chat.example.com`. */
   readonly origins?: readonly string[];
+  /** How many runs may run, and how many requests may wait. */
   readonly slots?: Partial<SlotLimits>;
+  /** What clients may send and see. Default: no system prompts, no tools of their own, no activity. */
   readonly clients?: Partial<ClientRules>;
   /** How long a client may take for one tool call; default 5 minutes. */
   readonly clientToolMs?: number;
+  /** How much a client may send, and how long it may take. */
   readonly limits?: Partial<HttpLimits>;
   /** Called for each answered request and each ended run. */
   readonly log?: (line: ServerLine) => void;
-  /** For tests. */
+  /** The time; for tests. */
   readonly clock?: Clock;
+  /** Random ids; for tests. */
   readonly ids?: Ids;
 };
 
+/** One line of the server's log: an answered request, or a run that has ended. */
 export type ServerLine =
   | ({ readonly type: 'request'; readonly run: string | null } & Omit<AnsweredRequest, 'caller'> & {
         readonly caller: string | null;
       })
   | { readonly type: 'run'; readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
 
+/** Agents served over HTTP. `openServer` returns one; call `listen`, and `stop` at the end. */
 export type Server = {
   /** The generated token; null when `tokens` was set. */
   readonly token: string | null;
+  /** The agents that it serves. */
   readonly agents: readonly Agent[];
   /** How many runs are running. */
   readonly running: number;
   /** Answers a request without a socket. */
   fetch(request: Request): Promise<Response>;
-  /** Rejects with `address_taken` or `options_invalid`. */
+  /** Starts to listen, and returns the address. Rejects with `address_taken` or `options_invalid`. */
   listen(): Promise<{ readonly url: string; readonly port: number }>;
   /** Serves MCP over these streams, for the process that started this one. Ends when the input ends. */
   serveStdio(streams: {

@@ -1,4 +1,8 @@
-// The test kit for users: `import { expectIsolated, rehearse } from 'cloister/testkit'`.
+/**
+ * The test kit: `import { expectIsolated, rehearse } from 'cloister/testkit'`. Models that follow a script, faults, a clock for tests, and
+ * checks that agents are isolated and can be resumed.
+ * @module cloister/testkit
+ */
 import { omitUndefined } from '#base';
 import type { JsonObject } from '#base';
 import { assertAgent } from '#core/orchestration';
@@ -26,6 +30,7 @@ export type Workflow = Pick<CloisterOptions, 'agents' | 'config' | 'cwd' | 'env'
   readonly input?: string | JsonObject;
 };
 
+/** The options of `verifyIsolation` and `expectIsolated`. */
 export type VerifyIsolationOptions = IsolationOptions & {
   /** Run the agents' own tools instead of stand-ins, to find state that the tools share. */
   readonly realTools?: boolean;

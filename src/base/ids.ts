@@ -2,7 +2,9 @@
 declare const brand: unique symbol;
 type Branded<B extends string> = string & { readonly [brand]: B };
 
+/** The id of a run. */
 export type RunId = Branded<'run'>;
+/** The id of a cell, unique in its run. */
 export type CellId = Branded<'cell'>;
 /** Lower-case hex SHA-256. */
 export type Hash = Branded<'hash'>;

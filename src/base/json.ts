@@ -1,5 +1,7 @@
 // JSON types, and the only way to serialise JSON for hashing.
+/** Any JSON value. An undefined field counts as absent. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
 /** Neither null nor an array. */

@@ -14,20 +14,33 @@ import type { AiTools, BuiltinTool, CallableTool, NamedSource, ToolItem, ToolSch
  * for those, root cells have none.
  */
 export type Limits = {
+  /** Tool calls in total. Default: 20 for a child, otherwise no limit. */
   readonly max_steps?: number;
+  /** Tokens of one tool result that the model is shown; the rest is stored. Default: 2,000 for a child, otherwise 4,000. */
   readonly max_tokens_per_step?: number;
+  /** Files that it may write. Default: 10 for a child, otherwise no limit. */
   readonly max_output_files?: number;
+  /** Bytes that it may write in total. Default: 1,000,000 for a child, otherwise no limit. */
   readonly max_output_size_bytes?: number;
+  /** Working time of the whole session, without waiting for others. Default: 10 minutes for a child, otherwise no limit. */
   readonly timeout_ms?: number;
+  /** Turns with tool calls before it must answer. Default: 10. */
   readonly maxToolTurns?: number;
+  /** Milliseconds for one model request. Default: 120,000. */
   readonly llmTimeout?: number;
+  /** Milliseconds for one tool call. Default: 60,000. */
   readonly toolTimeout?: number;
   /** How long an agent whose answer somebody waits for may wait for messages, in total. */
   readonly mailTimeout?: number;
+  /** Retries of a failed model request. Default: 2. */
   readonly maxRetries?: number;
+  /** Tool calls in one turn; further ones are refused. Default: 50. */
   readonly maxToolCallsPerTurn?: number;
+  /** Tool calls at the same time. Default: 4. */
   readonly parallelToolCalls?: number;
+  /** Output tokens of one request. Default: what the model allows; 8,192 if that is unknown; less under a small budget. */
   readonly maxOutputTokens?: number;
+  /** Size of the context window in tokens, with room for the answer. Default: that of the model; 128,000 if it is unknown. */
   readonly contextTokensMax?: number;
   /** How often it may write in reply to the same agent, within one chain of messages, before that counts as a loop. */
   readonly maxHops?: number;
@@ -54,6 +67,7 @@ type SnakeCase<Name extends string> = Name extends `${infer Letter}${infer Rest}
 
 type OneOrMore<T> = T | readonly T[];
 
+/** Settings that are sent with each request, where the provider has them. */
 export type ModelSettings = {
   readonly temperature?: number;
   readonly topP?: number;
@@ -61,12 +75,16 @@ export type ModelSettings = {
   readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 };
 
+/** What callers send: text, or an object that fits the schema. */
 export type InputFormat = { readonly format: 'text' | 'json'; readonly schema?: JsonObject };
+/** What it answers: text, Markdown, or JSON that fits the schema. */
 export type OutputFormat = { readonly format: 'text' | 'markdown' | 'json'; readonly schema?: JsonObject };
 
 /** The options of `defineAgent`. The schemas give the types of its input and of `outcome.data`. */
 export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema> = AnyFormats<In, Out> & {
+  /** Letters, digits, dots, dashes and underscores. It names the agent in `run`, in reports, and as a tool. */
   readonly name: string;
+  /** What it does: callers and other agents' models choose it by this. */
   readonly description: string;
   /** Example input, for people. */
   readonly usage?: string;
@@ -88,8 +106,11 @@ export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema
   readonly agentsAtOnce?: number;
   /** Prompt caching, for providers that make it optional. */
   readonly caching?: 'full' | 'none';
+  /** Caps on each of its sessions. */
   readonly limits?: Limits;
+  /** Temperature, reasoning and the like. */
   readonly settings?: ModelSettings;
+  /** The most that one call of it may spend, with everything below it. */
   readonly budget?: Budget;
   /** What may cross into and out of its cells. Default: goal in, result out. */
   readonly grants?: readonly GrantName[];
@@ -110,6 +131,7 @@ export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema
 type AnyFormats<In extends Schema = Schema, Out extends Schema = Schema> = {
   /** With `json`, callers send an object that matches the schema instead of text. */
   readonly input?: Pick<InputFormat, 'format'> & { readonly schema?: In };
+  /** With `json`, the answer fits the schema, and `outcome.data` has its type. Default: text. */
   readonly output?: Pick<OutputFormat, 'format'> & { readonly schema?: Out };
 };
 
@@ -147,8 +169,11 @@ type SpawnShortForms = Omit<SpawnOptions, 'agents'> & {
 export type SpawnOptions = {
   /** Agents, or `self` for another instance of this agent. */
   readonly agents?: readonly (Agent | 'self')[];
+  /** How many of them may be alive at a time. */
   readonly children?: number;
+  /** How many may be started within a minute. */
   readonly perMinute?: number;
+  /** How many levels of agents there may be below the root. */
   readonly depth?: number;
   /** Parts of its own context it may pass to them. */
   readonly share?: readonly ShareName[];
@@ -168,23 +193,33 @@ export type SpawnOptions = {
 export type Agent<Input = unknown, Data = unknown> = {
   /** Never set: it carries the types of its input and of its JSON answer. */
   readonly '~types'?: { readonly input: Input; readonly data: Data };
+  /** Its name, unique among the agents of a Cloister. */
   readonly name: string;
+  /** What it does, for callers. */
   readonly description: string;
+  /** Example input, for people. */
   readonly usage: string;
   /** The file it was read from; null if it was defined in code. */
   readonly file: string | null;
+  /** The system prompt, as written. */
   readonly prompt: string;
   /** Who wrote the prompt. Absent: the operator, in a file or in code. */
   readonly promptBy?: 'model';
+  /** How it is called, and what it answers. */
   readonly signature: AgentSignature;
+  /** Its models and tools. */
   readonly resources: AgentNeeds;
+  /** Its limits and its budget. */
   readonly caps: AgentCaps;
+  /** The agents that it may start. */
   readonly children: AgentChildren;
+  /** What may cross, and whom it may write to. */
   readonly permissions: AgentPermissions;
   /** Set for a team, whose session works through a task graph. Null: its session is a series of model turns. */
   readonly team: AgentTeam | null;
   /** The part of the definition that a run records, once. */
   readonly definition: AgentDefinition;
+  /** SHA-256 of that part: two agents with the same digest behave alike. */
   readonly digest: Hash;
 };
 
@@ -262,6 +297,7 @@ export type AgentPermissions = {
   readonly topics: TopicRules;
 };
 
+/** The members of a team, and how it works. */
 export type AgentTeam = {
   readonly rules: TeamRules;
   /** The agents that work on tasks. */

@@ -3,6 +3,7 @@ import type { CellId, ErrorCode, LimitName } from '#base';
 
 /** One failure in one cell of a run. */
 export type Cause = {
+  /** The cell in which it happened. */
   readonly cell: CellId;
   /** The agents from the root down to the one in whose cell it happened. */
   readonly path: readonly string[];
@@ -12,9 +13,11 @@ export type Cause = {
   readonly what: 'tool' | 'model' | 'server' | 'limit' | 'plan' | 'answer' | 'task' | 'agent';
   /** The tool, model, limit, task or agent; null for the others, which `detail` names. */
   readonly name: string | null;
+  /** Stable, for programs; docs/ERRORS.md lists all of them. */
   readonly code: ErrorCode;
   /** The text of the catalogue. */
   readonly summary: string;
+  /** The limit that was reached, if that is the cause. */
   readonly limit?: LimitName;
   /** Its own words: a tool's error text, a provider's message, the problems of a plan. Secrets are redacted. */
   readonly detail?: string;

@@ -14,9 +14,13 @@ export type Entry = {
   readonly agent_id: string;
   /** The recipient. */
   readonly recipient_id: string;
+  /** `message`: to an agent. `result`: its answer. */
   readonly message_type: 'message' | 'result';
+  /** What it counts as in a window. */
   readonly category: Extract<Category, 'CONTEXT' | 'DIALOG'>;
+  /** The run that it belongs to. */
   readonly correlation: RunId;
+  /** Epoch milliseconds. */
   readonly at: number;
   readonly text: string;
   /** Files that came with it. */
@@ -71,11 +75,15 @@ export type InheritedOutput = {
   readonly framed?: true;
 };
 
+/** One conversation in a list. */
 export type ConversationSummary = ConversationRef & {
   /** Other agents that may read and write it. */
   readonly attached: readonly string[];
+  /** How many runs it has. */
   readonly turns: number;
+  /** Epoch milliseconds of its first turn. */
   readonly startedAt: number;
+  /** Epoch milliseconds of its newest turn. */
   readonly newestAt: number;
   /** Its runs in progress. */
   readonly running: readonly RunId[];
@@ -85,16 +93,22 @@ export type ConversationSummary = ConversationRef & {
   readonly deletedAt: number | null;
 };
 
+/** A conversation with its messages, oldest first. */
 export type Conversation = ConversationSummary & { readonly entries: readonly Entry[] };
 
 /** A consistent cut through one run: its first `frames` frames. Everything else follows from them. */
 export type Checkpoint = {
+  /** Of this record. */
   readonly format: 1;
+  /** For `restore`, `branch` and `diff`. */
   readonly id: string;
   /** The agent of the run's root cell. */
   readonly agent: string;
+  /** The run that is cut. */
   readonly run: RunId;
+  /** The conversation that the run is a turn of; null: none. */
   readonly conversation: ConversationRef | null;
+  /** How many frames of the run it keeps. */
   readonly frames: number;
   /** The hash of its last frame in the run's chain. */
   readonly hash: Hash;
@@ -104,8 +118,11 @@ export type Checkpoint = {
   readonly others?: readonly { readonly run: RunId; readonly frames: number }[];
   /** Set if the run belongs to a conversation and had ended by then: when, and which entries it added. */
   readonly ended?: RunEnd;
+  /** Epoch milliseconds. */
   readonly at: number;
+  /** Whether somebody asked for it, or it was taken on a schedule. */
   readonly why: 'asked' | 'autosave';
+  /** What the person called it; empty if nothing. */
   readonly label: string;
 };
 
@@ -122,9 +139,11 @@ export type Retention = {
   readonly most: number;
 };
 
+/** What differs between two checkpoints. Pairs are the values at `one` and at `other`. */
 export type CheckpointDiff = {
   readonly one: Checkpoint;
   readonly other: Checkpoint;
+  /** Cells that exist at only one of them, and cells that have changed. */
   readonly cells: {
     readonly added: readonly string[];
     readonly removed: readonly string[];
@@ -136,12 +155,15 @@ export type CheckpointDiff = {
       readonly status: readonly [string, string];
     }[];
   };
+  /** Paths of written files. */
   readonly files: {
     readonly added: readonly string[];
     readonly removed: readonly string[];
     readonly changed: readonly string[];
   };
+  /** Tokens used until then. */
   readonly tokens: readonly [number, number];
+  /** Crossings until then. */
   readonly crossings: readonly [number, number];
 };
 

@@ -14,6 +14,7 @@ type Base = {
   readonly run: RunId;
   readonly cell: CellId;
   readonly agent: string;
+  /** Epoch milliseconds. */
   readonly at: number;
   /** The sender's name; `person`: whoever requested the run. */
   readonly agent_id: string;
@@ -218,6 +219,7 @@ export type LiveEvent =
 /** Sent to a slow reader: live pieces of this cell and others were dropped here until the reader caught up. */
 type LagEvent = { readonly type: 'text-lag' };
 
+/** Everything that iterating a session yields: what the log holds, and text as it is written. */
 export type RunEvent =
   | DurableEvent
   | ((LiveEvent | LagEvent) & { readonly run: RunId; readonly cell: CellId; readonly agent: string });
@@ -241,6 +243,7 @@ export type ShownPart = {
   readonly whole: boolean;
 };
 
+/** One part of a model's reply. */
 export type SaidPart =
   | { readonly type: 'text' | 'reasoning'; readonly text: string }
   | { readonly type: 'call'; readonly id: string; readonly tool: string; readonly args: string };

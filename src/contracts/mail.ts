@@ -4,14 +4,19 @@ import type { CrossingEnd } from './crossing.ts';
 
 /** The content of a `message` or `broadcast` crossing: a line of JSON, then the text. The runtime sets everything except `text`. */
 export type Mail = {
+  /** Random; answers refer to it. */
   readonly id: string;
+  /** `broadcast`: to all subscribers of `topic`. */
   readonly message_type: 'message' | 'answer' | 'broadcast';
   /** The sender's name; null: the person or program that requested the run. */
   readonly agent_id: string | null;
+  /** The recipient's name. */
   readonly recipient_id: string;
+  /** Set for a broadcast. */
   readonly topic?: string;
   /** The message it answers. */
   readonly correlation_id: string | null;
+  /** Epoch milliseconds. */
   readonly at: number;
   /** If it has not been read by then, it expires. */
   readonly expires_at?: number;
@@ -146,27 +151,34 @@ export type DeadLetter = {
   readonly correlation?: string | null;
 };
 
+/** `queued`: in the mailbox. `delivered`: handed to its recipient. `read`: shown to its model. `dead`: nobody will read it. */
 export type MailState = 'queued' | 'delivered' | 'read' | 'dead';
 
 /** One message to one recipient, with its state and the time of each state change. */
 export type MailReport = {
   readonly id: string;
   readonly message_type: Mail['message_type'] | 'result' | 'context';
+  /** The cells of sender and recipient; `to` is null if there is no such recipient. */
   readonly from: CrossingEnd;
   readonly to: CrossingEnd | null;
   /** Names of sender and recipient. */
   readonly agent_id: string | null;
   readonly recipient_id: string;
+  /** Set for a broadcast. */
   readonly topic: string | null;
+  /** The message it answers. */
   readonly correlation_id: string | null;
   /** The message that started the chain it belongs to; null if it did not cross, or is no message. */
   readonly chain: string | null;
+  /** Size and hash of its text; the hash is null if it did not cross. */
   readonly bytes: number;
   readonly sha256: Hash | null;
   readonly state: MailState;
+  /** Epoch milliseconds of each state; null: it has not been in it. */
   readonly queuedAt: number;
   readonly deliveredAt: number | null;
   readonly readAt: number | null;
   readonly deadAt: number | null;
+  /** Why it is dead. */
   readonly reason: DeadReason | null;
 };

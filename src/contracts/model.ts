@@ -2,8 +2,11 @@ import type { LanguageModelV4, SharedV4ProviderMetadata } from '@ai-sdk/provider
 
 /** USD per million tokens. */
 export type Price = {
+  /** For input that is not cached. */
   readonly input: number;
+  /** For output, thinking included. */
   readonly output: number;
+  /** For input read from the provider's cache, and for input written to it. Default: the price of input. */
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
   /** Prices for whole requests whose input exceeds a number of tokens, ascending. */
@@ -12,9 +15,13 @@ export type Price = {
 
 /** A model that an agent may use, with the facts the runtime needs. */
 export type Model = {
+  /** A model of the AI SDK. */
   readonly language: LanguageModelV4;
+  /** Default: from the price list, if it has the model. */
   readonly price?: Price;
+  /** Size of its context window. */
   readonly contextTokens?: number;
+  /** The longest reply that it can give. */
   readonly maxOutputTokens?: number;
   /** Takes the schema of an answer with the request. Otherwise the prompt alone states it. */
   readonly structuredOutput?: boolean;

@@ -24,6 +24,7 @@ export type ReplayReport = {
   readonly differences: readonly ReplayDifference[];
 };
 
+/** Where a replay does something else than the log says. */
 export type ReplayDifference = {
   /** Null for a record that is not in the log. */
   readonly frame: number | null;
@@ -47,6 +48,7 @@ export type ForkOptions = {
   readonly goal?: string;
   /** Values of environment variables for the fork only, as for `run`. If the forked run had some, they must be passed again. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Aborting it cancels the new run. */
   readonly signal?: AbortSignal;
 };
 
@@ -58,10 +60,13 @@ export type RunDiff = {
   readonly fork: { readonly run: RunId; readonly from: ForkOrigin; readonly amendment: Amendment } | null;
   /** How many frames from the start are the same. */
   readonly sameFrames: number;
+  /** Whether nothing differs. */
   readonly same: boolean;
+  /** Every cell of either run. */
   readonly cells: readonly CellDiff[];
 };
 
+/** One place in the tree of cells, in both runs. */
 export type CellDiff = {
   /** Agents from the root down with the number of the call: `lead › researcher #2`. */
   readonly place: string;
@@ -72,6 +77,7 @@ export type CellDiff = {
   readonly parts: { readonly op: number; readonly one: string; readonly other: string } | null;
 };
 
+/** What one of two compared cells did. */
 export type CellSide = {
   readonly cell: CellId;
   readonly status: Status | null;
@@ -84,13 +90,16 @@ export type CellSide = {
 
 /** The result of `verify` for one agent and all agents below it. */
 export type VerifyReport = {
+  /** Whether pairs were compared, and no other cell saw a difference. */
   readonly ok: boolean;
   readonly agent: string;
+  /** How many pairs of runs were compared, from which seed on. */
   readonly pairs: number;
   readonly seed: number;
   /** How many requests, calls, files, environments and records were compared, and their bytes. */
   readonly sights: number;
   readonly bytes: number;
+  /** What another cell could see; empty if the agents are isolated. */
   readonly differences: readonly VerifyDifference[];
   /** What could not be checked, and why. */
   readonly notes?: readonly string[];

@@ -24,10 +24,12 @@ type RunCommands = {
 
 export type RunCommandName = keyof RunCommands;
 
+/** A command as data: its name in `do`, and what it needs. */
 export type RunCommand<K extends RunCommandName = RunCommandName> = {
   [P in K]: { readonly do: P } & RunCommands[P];
 }[K];
 
+/** What each command returns. */
 export type RunCommandResults = {
   'add-context': void;
   /** The number of messages that crossed. */
@@ -69,6 +71,7 @@ export type OutsideSpawn = {
   readonly metadata?: Readonly<Record<string, string>>;
 };
 
+/** An agent that was started from outside, by the names under which it can be reached. */
 export type StartedAgent = {
   readonly cell: CellId;
   readonly parent: CellId;

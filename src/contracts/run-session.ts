@@ -19,6 +19,7 @@ import type { Transcript, TranscriptOptions } from './transcript.ts';
 
 /** A run in progress. Iterate it for events: durable events from the start, live events from now on. */
 export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
+  /** Its id, for `show`, `audit`, `resume` and the like. */
   readonly run: RunId;
   /** Does not reject for an expected ending; rejects if the run could not be recorded. */
   readonly outcome: Promise<RunOutcome<Data>>;
@@ -35,6 +36,7 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   transcript(options?: TranscriptOptions): Promise<Transcript>;
   /** Every failure so far, at every depth, with its own words. After the end: of the whole run. */
   causes(): Promise<readonly Cause[]>;
+  /** Stops the run: requests and tool calls in flight are aborted, and it ends with `cancelled`. */
   cancel(): void;
   /** Adds context, which the model sees with its next request. Throws `cell_ended`. */
   addContext(text: string): void;
@@ -81,7 +83,9 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   protocol(): AsyncIterable<ProtocolEvent>;
 }
 
+/** The answer of an agent to one of your messages. */
 export type Answer = {
+  /** The id of the answer itself. */
   readonly id: string;
   /** The message it answers; null: the message that the run was spawned with. */
   readonly correlation_id: string | null;
@@ -89,9 +93,11 @@ export type Answer = {
   readonly agent_id: string;
   /** How the work on the message ended. */
   readonly status: Status;
+  /** What it says; empty if there is no answer. */
   readonly text: string;
   /** Why there is no answer, or only a partial one. */
   readonly error: ErrorCode | null;
+  /** Epoch milliseconds. */
   readonly at: number;
 };
 
@@ -101,14 +107,23 @@ export type AgentMessage = Answer & { readonly unasked: boolean };
 /** A live agent of a run. */
 export type LiveAgent = {
   readonly cell: CellId;
+  /** The cell that started it; null for the root. */
   readonly parent: CellId | null;
+  /** The name of its definition. */
   readonly agent: string;
+  /** The name by which others write to it. */
   readonly sub_agent_id: string;
+  /** Identifies it beyond doubt, even if names are used again. */
   readonly session_id: string;
+  /** The group that its starter gave it; null: none. */
   readonly workflow_id: string | null;
+  /** Topics that it has subscribed to. */
   readonly subscriptions: readonly string[];
+  /** What its starter noted about it. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** Epoch milliseconds. */
   readonly spawned_at: number;
+  /** `waiting`: for its next message. */
   readonly status: 'waiting' | 'running';
   /** Whether it can receive messages. */
   readonly mailbox: boolean;
@@ -118,7 +133,9 @@ export type LiveAgent = {
 export interface TeamSession extends RunSession {
   /** Its current tasks; empty until it has started. */
   readonly queue: {
+    /** The task with this id. */
     get(id: string): Task | undefined;
+    /** All tasks, in the order of adding. */
     tasks(): Iterable<Task>;
     /** The task that will receive that member's messages. */
     earliestUnstarted(assignee: string): Task | undefined;

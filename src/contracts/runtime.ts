@@ -23,8 +23,11 @@ import type { Sees } from './token.ts';
 import type { AgentTool, ToolDefinition } from './tool.ts';
 import type { Transcript, TranscriptOptions } from './transcript.ts';
 
+/** What may be set for one run. Everything is optional. */
 export type RunOptions<S extends Schema = Schema> = {
+  /** The most that the run may spend; it replaces the agent's own budget, unit by unit. */
   readonly budget?: Budget;
+  /** Aborting it cancels the run. */
   readonly signal?: AbortSignal;
   /** Requests JSON that matches this schema, overriding the agent's own output format. */
   readonly schema?: S;
@@ -60,6 +63,7 @@ export type RunOptions<S extends Schema = Schema> = {
   readonly caller?: string;
 };
 
+/** What may be set for one turn of a conversation. */
 export type TurnOptions<S extends Schema = Schema> = RunOptions<S> & {
   /** The name of one of the agent's own conversations, or another agent's conversation to which it is attached. */
   readonly conversation?: string | ConversationRef;
@@ -73,6 +77,7 @@ export type ResidentOptions = Omit<TurnOptions, 'schema' | 'format' | 'tools'> &
   readonly topics?: readonly string[];
 };
 
+/** What may be set when a team works through tasks that you give it. */
 export type TasksOptions = Pick<RunOptions, 'budget' | 'signal' | 'env'> & {
   /** The purpose of the tasks, shown to the coordinator. */
   readonly goal?: string;
@@ -80,6 +85,7 @@ export type TasksOptions = Pick<RunOptions, 'budget' | 'signal' | 'env'> & {
   readonly answer?: boolean;
 };
 
+/** What may be set when a team plans its own tasks. */
 export type TeamRunOptions = Pick<RunOptions, 'budget' | 'signal' | 'env'> & {
   /** Only plan: the answer is the plan as JSON. */
   readonly planOnly?: boolean;
@@ -145,7 +151,9 @@ export interface RunArchive {
   show(run: string, options?: { readonly sees?: Sees; readonly details?: boolean }): Promise<RunReport>;
   /** What each model was shown, said and called. */
   transcript(run: string, options?: TranscriptOptions): Promise<Transcript>;
+  /** Why a cell's model saw what it saw. `find`: a text to look for in every segment. */
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
+  /** Checks the whole record of a run: hashes, grants, budgets, and that every byte of every prompt has an origin. */
   audit(run: string): Promise<AuditReport>;
   /** What each cell's model is shown, by category, and how its window was reduced. */
   windows(run: string): Promise<readonly CellWindow[]>;
@@ -159,10 +167,16 @@ export interface RunArchive {
   deadLetters(options?: { readonly run?: string; readonly runs?: number }): Promise<DeadLetters>;
   /** Replays a run from its log, without any model, tool, key or network. */
   replay(run: string): Promise<ReplayReport>;
+  /** Compares two runs cell by cell, such as a run and its fork. */
   diff(one: string, other: string): Promise<RunDiff>;
 }
 
+/**
+ * The runtime with its agents: starts runs, reads what was recorded, and keeps conversations. `openCloister` returns one; close
+ * it when you are done.
+ */
 export interface Cloister extends RunStarter, RunArchive {
+  /** Its agents, also those that were registered later. */
   readonly agents: readonly Agent[];
   /** The folder, or null in memory-only mode. */
   readonly workspace: string | null;
@@ -170,11 +184,13 @@ export interface Cloister extends RunStarter, RunArchive {
   send(run: string, text: string, target?: MessageTarget): string;
   /** Everything that the agents of a run in this process publish on a topic from now on. */
   subscribe(run: string, topic: string): AsyncIterable<Mail>;
+  /** Conversations: messages that are kept from one run to the next. */
   readonly conversations: Conversations;
+  /** Checkpoints: moments of a run to which you can return. */
   readonly checkpoints: Checkpoints;
   /** Adds an agent. For later runs, it replaces an agent of the same name. */
   register(agent: Agent): void;
-  /** Runs in progress continue. */
+  /** Removes an agent: it can no longer be run by name. Runs in progress continue. */
   remove(agent: string): void;
   /** Rebuilds the list of runs, the step files and the outputs from the log, for one run or all. Returns the number of files. */
   rebuild(run?: string): Promise<number>;
@@ -182,7 +198,9 @@ export interface Cloister extends RunStarter, RunArchive {
   readonly stalls: StallReport;
   /** Removes the secrets that nobody can guess from a text that belongs to no cell. */
   redact(text: string): string;
+  /** Cancels its runs in progress, makes everything durable, and closes tool servers and the store. */
   close(): Promise<void>;
+  /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -190,6 +208,7 @@ export interface Cloister extends RunStarter, RunArchive {
 export type StallReport = Stalls & {
   /** The newest ones, newest last. `cell` is null if it is not known whose work it was. */
   readonly latest: readonly {
+    /** Epoch milliseconds. */
     readonly at: number;
     readonly ms: number;
     readonly run: RunId | null;
@@ -197,7 +216,9 @@ export type StallReport = Stalls & {
   }[];
 };
 
+/** Messages that will not be read, and how many runs were searched for them. */
 export type DeadLetters = {
+  /** Each message with its run. */
   readonly letters: readonly (MailReport & { readonly run: RunId })[];
   /** How many runs were read, and how many older ones were not. */
   readonly read: number;
@@ -206,10 +227,12 @@ export type DeadLetters = {
   readonly damaged: readonly RunId[];
 };
 
+/** One cell of a run: which agent worked there, how it ended, and what it used. */
 export type CellReport = {
   readonly cell: CellId;
   readonly parent: CellId | null;
   readonly agent: string;
+  /** The root is at level 0. */
   readonly depth: number;
   /** Null while it runs, or if it was interrupted. */
   readonly status: Status | null;
@@ -222,13 +245,19 @@ export type CellReport = {
   readonly figures: { readonly own: Figures; readonly total: Figures };
   /** Its own work, without its children. */
   readonly stalls: Stalls;
+  /** The models that it used. */
   readonly models: readonly string[];
+  /** Null until it has ended. */
   readonly outcome: Outcome | null;
 };
 
+/** What `show` tells about a run: its cells, their outcomes, and everything that happened, in order. */
 export type RunReport = {
+  /** Its id. */
   readonly run: RunId;
+  /** The agent of its root cell. */
   readonly agent: string;
+  /** What was asked, as text. */
   readonly goal: string;
   /** The caller that requested it on a server; otherwise null. */
   readonly caller: string | null;
@@ -242,12 +271,19 @@ export type RunReport = {
   readonly recordedBy: RecordedBy | null;
   /** Other builds that continued it. */
   readonly continuedBy: readonly string[];
+  /** How it ended. `running`: it has not. `interrupted`: it has not, and nobody runs it; it can be resumed. */
   readonly status: Status | 'running' | 'interrupted';
+  /** Its answer; empty while there is none. */
   readonly output: string;
+  /** What all of its cells used. */
   readonly spent: Spent;
+  /** Epoch milliseconds. */
   readonly startedAt: number;
+  /** Epoch milliseconds; null until it has ended. */
   readonly endedAt: number | null;
+  /** Every cell, parents before their children. */
   readonly cells: readonly CellReport[];
+  /** Everything that happened, as the log has it. */
   readonly events: readonly DurableEvent[];
   /** Every failure at every depth, in order; empty for a reader who does not see causes. */
   readonly causes: readonly Cause[];
@@ -258,7 +294,9 @@ export type Explanation = {
   readonly run: RunId;
   readonly cell: CellId;
   readonly agent: string;
+  /** The text that was searched for. */
   readonly find: string | null;
+  /** Its requests to models: the number of the operation, the turn, and the ids of the segments that were shown. */
   readonly attempts: readonly {
     readonly op: number;
     readonly turn: number;
@@ -266,9 +304,11 @@ export type Explanation = {
     readonly bytes: number;
     readonly segments: readonly number[];
   }[];
+  /** Each segment once, with its text and where it came from. */
   readonly segments: readonly ExplainedSegment[];
 };
 
+/** One part of a cell's prompts, and the way it took to get there. */
 export type ExplainedSegment = {
   readonly id: number;
   readonly origin: Origin;
@@ -328,20 +368,28 @@ export type TrailStep =
     }
   | { readonly type: 'segment'; readonly id: number; readonly rule: string };
 
+/** What `audit` found in the record of a run. */
 export type AuditReport = {
   readonly run: RunId;
   /** The format of its records, and the build that started it; null if its first record is lost. */
   readonly recordedBy: RecordedBy | null;
+  /** Whether there are no problems. */
   readonly ok: boolean;
+  /** How many contents crossed between cells, and how many crossings were refused. */
   readonly crossings: number;
   readonly refused: number;
+  /** How many prompts were rebuilt from the records, and their bytes. */
   readonly prompts: number;
   readonly promptBytes: number;
+  /** Bytes of prompts without a known origin; 0 in a sound record. */
   readonly unattributedBytes: number;
+  /** How many cells the run had. */
   readonly cells: number;
+  /** What does not hold, and where; empty in a sound record. */
   readonly problems: readonly AuditProblem[];
 };
 
+/** Something in a record that does not hold. `code` names the check; `where`: a cell, or one of its operations. */
 export type AuditProblem = { readonly code: string; readonly where: string; readonly message: string };
 
 /** What one cell's model was shown in its newest request, and how its window changed up to then. */
@@ -351,8 +399,11 @@ export type CellWindow = {
   readonly agent: string;
   /** Of the newest request; null if there was none. */
   readonly model: string | null;
+  /** How large it may be, and what decides that; null if there was no request. */
   readonly limit: WindowLimit | null;
+  /** The whole prompt. */
   readonly total: WindowPart;
+  /** The same by category: SYSTEM, CONTEXT, DIALOG, TOOLS. */
   readonly categories: Readonly<Record<Category, WindowPart>>;
   /** In order. */
   readonly happened: readonly WindowChange[];
@@ -361,6 +412,7 @@ export type CellWindow = {
 /** `tokens` is an estimate based on the newest reported usage. */
 export type WindowPart = { readonly messages: number; readonly bytes: number; readonly tokens: number };
 
+/** One change of a window: what was reduced to make room, and when. */
 export type WindowChange = {
   readonly at: number;
   readonly op: number;

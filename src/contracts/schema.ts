@@ -4,6 +4,7 @@ import type { Json, JsonObject, StandardSchema } from '#base';
 /** A schema in code: JSON Schema, or a schema of zod, valibot, arktype or any other library with the Standard Schema interface. */
 export type Schema = JsonSchema | StandardSchema;
 
+/** JSON Schema (draft 2020-12), written as an object. Written as a literal, it gives types too. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
 /** The JSON that fits a schema: what a model or a caller writes, and what is recorded. Unknown if nothing is known of the schema. */

@@ -1,20 +1,24 @@
 import type { CellId, Failure, Json, PublicFailure, RunId } from '#base';
 import type { Spent } from './amounts.ts';
 
+/** How a session ended. `partial`: with an answer that lacks something. `limit`, `budget`, `timeout`: what stopped it. */
 export type Status = 'completed' | 'partial' | 'failed' | 'cancelled' | 'limit' | 'budget' | 'timeout';
 
 /** How a session ended. `output` may be empty only if `failure` says why. */
 export type Outcome<Data = Json> = {
+  /** How it ended; `failure` says more. */
   readonly status: Status;
   /** For an agent with JSON output: the answer as text, or nothing. */
   readonly output: string;
   /** For an agent with JSON output: the answer as JSON, or null. For a team: a summary of its tasks, or its plan. */
   readonly data: Data | null;
+  /** Why there is no answer, or only a partial one; null if it completed. */
   readonly failure: Failure | null;
   /** Names of the children whose answers are missing or incomplete, and of spawned agents that did not finish their work. */
   readonly missing: readonly string[];
   /** Spawned agents that did not finish, or whose last words the session has not read. They are no part of `output`. */
   readonly spawned?: readonly SpawnedOutcome[];
+  /** What it and everything below it used. */
   readonly spent: Spent;
 };
 
@@ -46,4 +50,5 @@ export type Envelope = {
 /** The settled value of a child operation: the number of the envelope's entry in the parent's ledger. */
 export type ChildResultRef = { readonly crossing: number };
 
+/** How a run ended: the outcome of its root cell, with the ids of both. */
 export type RunOutcome<Data = Json> = Outcome<Data> & { readonly run: RunId; readonly cell: CellId };

@@ -53,18 +53,26 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** One run in a list. */
 export type RunSummary = {
+  /** Its id. */
   readonly run: RunId;
+  /** The agent of its root cell. */
   readonly agent: string;
+  /** What was asked, as text. */
   readonly goal: string;
+  /** Epoch milliseconds. */
   readonly startedAt: number;
+  /** Epoch milliseconds; null until it has ended. */
   readonly endedAt: number | null;
   /**
    * `running`: its owner is alive or cannot be checked. `interrupted`: its owner is gone, and the run has not ended. `damaged`: its
    * log is incomplete or missing; fields that can no longer be known are empty or 0.
    */
   readonly state: 'running' | 'interrupted' | 'ended' | 'damaged';
+  /** How it ended; null until then. */
   readonly status: Status | null;
+  /** How many cells it has. */
   readonly cells: number;
   /** The caller that requested it on a server; otherwise null. */
   readonly caller: string | null;

@@ -4,8 +4,11 @@ import type { MemoryScope } from './team.ts';
 
 /** The options of `defineTeam`. */
 export type TeamOptions = {
+  /** Its name, in `runTeam` and as a tool of other agents. */
   readonly name: string;
+  /** What it does, for callers. Default: `The team <name>.` */
   readonly description?: string;
+  /** Its members, which work on tasks. */
   readonly agents: readonly Agent[];
   /** Plans the tasks, and writes the answer from all results. */
   readonly coordinator?: Agent;
@@ -25,5 +28,6 @@ export type TeamOptions = {
   readonly backOffMs?: number;
   /** Which members may message which others; `true`: everyone may message everyone. Default: nobody. */
   readonly messages?: boolean | Readonly<Record<string, readonly string[]>>;
+  /** The most that one run of the team may spend, with everything below it. */
   readonly budget?: Budget;
 };

@@ -15,10 +15,13 @@ export type MemoryScope = 'dependencies' | 'all';
 export type TaskSpec = {
   /** Default: derived from the title. */
   readonly id?: string;
+  /** One line, for lists and drawings. */
   readonly title: string;
+  /** The work to do, as its agent is told. */
   readonly description: string;
   /** The name of a member. Default: the member with the most free capacity. */
   readonly assignee?: string;
+  /** Ids of tasks that must be completed first; their results are shown to it. */
   readonly dependsOn?: readonly string[];
   /** A plan may use `all` only if the team allows it. */
   readonly memoryScope?: MemoryScope;
@@ -35,6 +38,7 @@ export type TaskSpec = {
  * case is ignored. A task skipped by its condition does not block its dependents; a task whose dependencies were all skipped is skipped too.
  */
 export type TaskCondition = {
+  /** The id of one of its dependencies. */
   readonly task: string;
   readonly is?: string | readonly string[];
   readonly not?: string | readonly string[];
@@ -42,17 +46,27 @@ export type TaskCondition = {
 
 /** The current state of a task in a queue. */
 export type Task = {
+  /** Unique in its team's run. */
   readonly id: string;
   /** Its position in the order of adding. */
   readonly order: number;
+  /** One line, for lists and drawings. */
   readonly title: string;
+  /** The work to do, as its agent is told. */
   readonly description: string;
+  /** The member that works on it; null until it starts, unless the task names one. */
   readonly assignee: string | null;
+  /** Ids of tasks that must be completed first. */
   readonly dependsOn: readonly string[];
+  /** Which results it is shown. */
   readonly memoryScope: MemoryScope;
+  /** How often it is retried if it fails. */
   readonly retries: number;
+  /** Among ready tasks, the highest starts first. */
   readonly priority: number;
+  /** The condition under which it runs; null: always. */
   readonly when: TaskCondition | null;
+  /** Whether it can start, runs, or has ended. */
   readonly status: TaskStatus;
   /** Its answer, if it has completed. */
   readonly result: string | null;
@@ -62,12 +76,15 @@ export type Task = {
   readonly attempts: number;
 };
 
+/** Why a task is blocked, failed or skipped. */
 export type TaskReason = {
+  /** `failed`: its own work. `dependency`, `condition`, `budget`: why it did not run. `aborted`: the work was stopped. */
   readonly code: 'failed' | 'dependency' | 'condition' | 'budget' | 'aborted';
   /** The id of the task that caused it. */
   readonly task?: string;
   /** How its own work ended. */
   readonly status?: Status;
+  /** The failure of its own work. */
   readonly error?: ErrorCode;
   /** The limit that ended its work. */
   readonly limit?: LimitName;
@@ -80,6 +97,7 @@ export type TeamMessage = {
   readonly id: string;
   /** Null: the person or program that requested the run. */
   readonly from: string | null;
+  /** The name of a member. */
   readonly to: string;
   readonly content: string;
 };

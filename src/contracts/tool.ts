@@ -4,6 +4,7 @@ import type { ArgsOf, Schema } from './schema.ts';
 /** Whether a tool call may be retried after a crash: always, with the same key, or never. */
 export type RetrySafety = 'free' | 'keyed' | 'never';
 
+/** What a tool returns: text, or any JSON. The long forms say which one it is. */
 export type ToolOutput =
   | Json
   /** `mediaType`, such as `text/html`, decides the extension of the file if the text is too long to show. */
@@ -12,6 +13,7 @@ export type ToolOutput =
 
 /** A tool. It knows nothing about cells, operations or other agents. */
 export type ToolDefinition = {
+  /** As the model calls it: letters, digits, dots, dashes and underscores. */
   readonly name: string;
   /** What the model is told about it. */
   readonly description?: string;
@@ -21,6 +23,7 @@ export type ToolDefinition = {
   readonly inputSchema: Schema;
   /** Default: `never`, and after a crash during a call the model gets `indeterminate`. */
   readonly repeat?: RetrySafety;
+  /** Time for one call. Default: `toolTimeout` of the agent. */
   readonly timeoutMs?: number;
   /**
    * Set if the result comes from outside, at any time, so that calls occupy no slot. `called` is invoked immediately for each
@@ -36,6 +39,7 @@ export type ToolDefinition = {
 
 /** The options of `defineTool`: a tool whose `execute` has the types of its schema. */
 export type ToolOptions<S extends Schema = Schema> = Omit<ToolDefinition, 'inputSchema' | 'execute'> & {
+  /** The schema of the arguments; `args` of `execute` has its type. */
   readonly inputSchema: S;
   /** `args`: what the schema's own library makes of the arguments, with its defaults and transforms. */
   execute(
@@ -78,6 +82,7 @@ export type AiTool = {
   readonly toModelOutput?: ((...args: never) => unknown) | undefined;
 };
 
+/** The tools of a source, for one session. */
 export type ListedTools = {
   /** Under the source's own names; models see `<source>__<tool>`. */
   readonly tools: readonly ToolDefinition[];
@@ -90,7 +95,9 @@ export type ListedTools = {
  * It returns the answer: text, or the JSON of an agent that answers in JSON.
  */
 export type AgentTool = {
+  /** The agent's name as a tool. */
   readonly name: string;
+  /** The agent's description. */
   readonly description: string;
   /** JSON Schema that also has the Standard Schema interface. */
   readonly inputSchema: JsonObject & AgentToolSchema;

@@ -3,12 +3,14 @@ import type { CellId, RunId } from '#base';
 import type { EventError, LongOutput, SaidPart, ShownPart } from './event.ts';
 import type { Status } from './session.ts';
 
+/** What each model of a run was shown, what it said, and what its calls returned. */
 export type Transcript = {
   readonly run: RunId;
   /** In order of creation. */
   readonly cells: readonly TranscriptCell[];
 };
 
+/** The same for one cell. */
 export type TranscriptCell = {
   readonly cell: CellId;
   readonly parent: CellId | null;
@@ -46,6 +48,7 @@ export type TranscriptEntry = {
   readonly results: readonly TranscriptResult[];
 };
 
+/** What one call returned. */
 export type TranscriptResult = {
   readonly op: number;
   readonly tool: string;
@@ -59,6 +62,7 @@ export type TranscriptResult = {
   readonly ms: number | null;
 };
 
+/** Which part of a transcript to read. */
 export type TranscriptOptions = {
   /** Only this cell. */
   readonly cell?: string;

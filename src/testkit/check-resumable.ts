@@ -25,16 +25,21 @@ export type RehearsedWorkflow = {
 /** Called for every run, because rehearsals and tools remember their calls. */
 type MakeRehearsedWorkflow = (world: FakeWorld) => Promise<RehearsedWorkflow> | RehearsedWorkflow;
 
+/** The options of `expectResumable`. */
 export type ResumableOptions = {
   /** Crash after every nth record; default 1. */
   readonly every?: number;
 };
 
+/** What `expectResumable` did; it throws if something did not hold. */
 export type ResumableReport = {
+  /** How many records the run has without a crash. */
   readonly records: number;
+  /** After how many of them it was crashed and resumed. */
   readonly crashes: number;
   /** How many crashes hit a tool call that is not safe to retry. */
   readonly indeterminate: number;
+  /** How it ended without a crash. */
   readonly outcome: Outcome;
 };
 

@@ -2,12 +2,15 @@
 import type { Clock, CancelTimer } from '#contracts';
 import { Rng } from './isolation/rng.ts';
 
+/** Which calls fail, and how: by number, or at random from a seed. */
 export type FaultPlan<F> = {
   /** Faults by call number, from 1. */
   readonly at?: Readonly<Record<number, F>>;
   /** All other calls fail in `percent` of cases, with one of `kinds`. The same seed gives the same faults. */
   readonly seed?: number | string;
+  /** From 0 to 100. Default: 0. */
   readonly percent?: number;
+  /** The faults to choose from. */
   readonly kinds?: readonly F[];
   /** The clock for delays. Default: real time. */
   readonly clock?: Pick<Clock, 'timer'>;

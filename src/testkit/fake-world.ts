@@ -4,8 +4,11 @@ import { countingIds } from './counting-ids.ts';
 import { FakeTime } from './isolation/fake-time.ts';
 import type { OpenCalls } from './isolation/fake-time.ts';
 
+/** Time and ids for tests, which are the same in every run. */
 export type FakeWorld = {
+  /** For `openCloister`, rehearsals and faults. */
   readonly clock: Clock;
+  /** For `openCloister`. */
   readonly ids: Ids;
   /** Advances the time and fires due timers in order; promises settle before, between and after them. */
   advance(ms: number): Promise<void>;

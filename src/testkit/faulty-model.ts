@@ -5,6 +5,7 @@ import type { Model } from '#contracts';
 import { FaultChooser, hang } from './choose-fault.ts';
 import type { FaultPlan, FaultLog } from './choose-fault.ts';
 
+/** How one request to a model fails. */
 export type ModelFault =
   /** An HTTP status from 400 to 599; the model is not called. */
   | number
@@ -22,9 +23,12 @@ export type ModelFault =
   | 'malformed'
   /** A response without content. */
   | 'empty'
+  /** The model responds, this much later. */
   | { readonly slowMs: number };
 
+/** A model that fails as planned, and what has failed so far. */
 export type FaultyModel = LanguageModelV4 & {
+  /** The faults so far, by call number. */
   readonly met: FaultLog<ModelFault>;
   /** The faulty model with the price and sizes of the original. */
   readonly model: Model;
@@ -32,6 +36,7 @@ export type FaultyModel = LanguageModelV4 & {
 
 const faultNames = { names: ['network', 'hang', 'lost', 'cut', 'end', 'malformed', 'empty'] };
 
+/** Wraps a model so that some of its requests fail, to test what your agents do then. */
 export const faultyModel = (model: LanguageModelV4 | Model, faults: FaultPlan<ModelFault>): FaultyModel => {
   const { language, ...facts }: Model = 'language' in model ? model : { language: model };
   const chooser = new FaultChooser(faults, faultNames);

@@ -4,6 +4,7 @@ import type { ToolDefinition, ToolOutput } from '#contracts';
 import { FaultChooser, hang } from './choose-fault.ts';
 import type { FaultPlan, FaultLog } from './choose-fault.ts';
 
+/** How one call of a tool fails. */
 export type ToolFault =
   /** It throws; the tool is not run. */
   | 'fail'
@@ -19,12 +20,15 @@ export type ToolFault =
   | 'cut'
   /** A result that is neither text nor JSON. */
   | 'malformed'
+  /** The tool runs, this much later. */
   | { readonly slowMs: number };
 
+/** A tool that fails as planned; `met`: the faults so far, by call number. */
 export type FaultyTool = ToolDefinition & { readonly met: FaultLog<ToolFault> };
 
 const faultNames = { names: ['fail', 'hang', 'lost', 'lost in silence', 'cut', 'malformed'] };
 
+/** Wraps a tool so that some of its calls fail, to test what your agents do then. */
 export const faultyTool = (tool: ToolDefinition, faults: FaultPlan<ToolFault>): FaultyTool => {
   const chooser = new FaultChooser(faults, faultNames);
   return {

@@ -10,6 +10,7 @@ let loaded: typeof Yaml | undefined;
 
 const loadYaml = (): typeof Yaml => (loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml);
 
+/** Reads a rehearsal script from YAML. Throws `ScriptError` with the lines of all problems. */
 export const readScript = (text: string): ScriptWithSettings => {
   const { isSeq, LineCounter, parseDocument } = loadYaml();
   const lineCounter = new LineCounter();

@@ -17,9 +17,11 @@ import { readScript } from './read-script.ts';
 import { viewRequest } from './request-view.ts';
 import type { ScriptLine, RequestView, Script, ScriptedReply } from './script.ts';
 
+/** The options of `rehearse`. */
 export type RehearsalOptions = {
   /** The clock for delays. Default: real time. */
   readonly clock?: Pick<Clock, 'timer'>;
+  /** The name of the model, in reports and prices. Default: that of the script, or `rehearsal`. */
   readonly modelId?: string;
   /** Overrides the script's own setting. */
   readonly strict?: boolean;
@@ -27,6 +29,7 @@ export type RehearsalOptions = {
   readonly keepRequests?: boolean;
 };
 
+/** A model that answers from a script, and what it was asked so far. */
 export type Rehearsal = LanguageModelV4 & {
   /** Every call's options in order, as frozen copies; the abort signal is the caller's own. */
   readonly requests: readonly LanguageModelV4CallOptions[];
@@ -36,6 +39,7 @@ export type Rehearsal = LanguageModelV4 & {
   unused(): readonly { readonly index: number; readonly line: ScriptLine }[];
 };
 
+/** What a script that is not strict answers to a request that no line fits. */
 export const unscriptedText = 'I am sorry, I have no line for that.';
 
 /** A string is YAML. Throws `ScriptError` if the script is not valid. */

@@ -4,6 +4,7 @@ import assert from 'node:assert';
 import { setImmediate } from 'node:timers';
 import type { Clock } from '#contracts';
 
+/** A clock for tests: its time passes only when you say so. */
 export type VirtualClock = Clock & {
   /** Advances the time and fires due timers in order; promises settle before, between and after them. */
   advance(ms: number): Promise<void>;
@@ -18,6 +19,7 @@ type Timer = { readonly at: number; readonly due: () => void };
 /** `runAll` treats more timers than this as an endless loop. */
 const firingsMax = 100_000;
 
+/** Makes a clock that stands at `startMs`. Pass it to `openCloister` as `clock`, and to whatever else waits. */
 export const virtualClock = (startMs = 0): VirtualClock => {
   let now = startMs;
   const timers: Timer[] = [];

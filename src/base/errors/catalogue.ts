@@ -8,4 +8,5 @@ import { httpErrors } from './http.ts';
 
 export const errorCatalogue = { ...definitionErrors, ...runtimeErrors, ...httpErrors };
 
+/** The code of a failure; docs/ERRORS.md says what each one means and what to do. */
 export type ErrorCode = keyof typeof errorCatalogue;

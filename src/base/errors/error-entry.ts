@@ -1,4 +1,5 @@
 // The shape of one entry of the error catalogue.
+/** The kind of a failure: what it has to do with. */
 export type ErrorClass =
   | 'config'
   | 'auth'

@@ -15,8 +15,11 @@ export { errorText1 } from './recorded-text.ts';
 
 /** A failure as data. `detail` is what the outside world reported; it never leaves the cell that received it. */
 export type Failure = {
+  /** Stable, for programs; docs/ERRORS.md lists all of them. */
   readonly code: ErrorCode;
+  /** What a tool, a provider or a server said. Secrets are redacted. */
   readonly detail?: string;
+  /** How long the provider asks to wait. */
   readonly retryAfterMs?: number;
   /** Set where the code alone does not say which limit was reached. */
   readonly limit?: LimitName;
@@ -41,7 +44,12 @@ export const publicFailure = (failure: Failure): PublicFailure => {
 /** Whether the runtime writes the detail about the run's own answer: nothing in it comes from a service of the operator. */
 export const isDetailOfAnswer = (code: ErrorCode): boolean => code === 'plan_invalid';
 
+/**
+ * What this library throws when something cannot be done: a wrong option, an unknown run, a model without a key. `code` is for
+ * programs, `message` and `suggestion` are for people.
+ */
 export class CloisterError extends Error {
+  /** The failure as data. */
   readonly failure: Failure;
   constructor(code: ErrorCode, detail?: string, options?: ErrorOptions & { retryAfterMs?: number }) {
     super(detail === undefined ? errorCatalogue[code].summary : `${errorCatalogue[code].summary} ${detail}`, options);
@@ -52,9 +60,11 @@ export class CloisterError extends Error {
       ...(options?.retryAfterMs === undefined ? {} : { retryAfterMs: options.retryAfterMs }),
     };
   }
+  /** Stable: it never changes its meaning. */
   get code(): ErrorCode {
     return this.failure.code;
   }
+  /** What to do about it. */
   get suggestion(): string {
     return errorCatalogue[this.failure.code].suggestion;
   }

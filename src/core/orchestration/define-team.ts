@@ -9,6 +9,10 @@ import { planFormat } from './coordinator-prompts.ts';
 import { teamOptionsShape } from './option-shapes.ts';
 import type { RejectField } from './option-shapes.ts';
 
+/**
+ * Defines a team: an agent whose run works through a graph of tasks. Throws a CloisterError (`team_invalid`) that names the
+ * option.
+ */
 export const defineTeam = (options: TeamOptions): Agent => buildTeam(options, null);
 
 /** `file`: the path of the team file; null for a team defined in code. */

@@ -13,6 +13,7 @@ import { plainText, titleText } from './draw-text.ts';
 /** Mermaid accepts 50,000 characters in total by default. */
 const titleCharsMax = 80;
 
+/** Draws tasks as the source of a Mermaid flowchart, with their states as colours. */
 export const drawMermaid = (tasks: readonly DrawableInput[]): string => drawGraph(toDrawable(tasks));
 
 const drawGraph = (tasks: readonly DrawableTask[]): string =>

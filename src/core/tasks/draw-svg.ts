@@ -14,6 +14,7 @@ import { escapeXml, fitLines, plainText, textWidth, titleText } from './draw-tex
 const tasksMax = 2000;
 const edgesMax = 10_000;
 
+/** Draws tasks as an SVG picture that needs no other file. Graphs that are too large are drawn as a summary. */
 export const drawSvg = (tasks: readonly DrawableInput[]): string => drawGraph(toDrawable(tasks));
 
 const drawGraph = (tasks: readonly DrawableTask[]): string => {

@@ -3,6 +3,7 @@ import { escapeHeadings } from './team-texts.ts';
 
 type TaskResult = { readonly title: string; readonly assignee: string | null; readonly result: string };
 
+/** The results of a team's tasks, for whoever writes the answer at the end. Use it to collect results in a loop of your own. */
 export class SharedMemory {
   readonly #results = new Map<string, TaskResult>();
 

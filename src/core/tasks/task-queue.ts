@@ -32,6 +32,10 @@ type StartedTask = { readonly task: Task; readonly assignee: string | null };
 
 type MutableTask = { -readonly [K in keyof Task]: Task[K] };
 
+/**
+ * The tasks of a graph and their states, for a loop of your own: `add` tasks, `take` one that can start, then `complete` or
+ * `fail` it.
+ */
 export class TaskQueue {
   readonly #options: TaskQueueOptions;
   readonly #tasks: MutableTask[] = [];
@@ -92,14 +96,17 @@ export class TaskQueue {
     return this.#tasks.slice(first);
   }
 
+  /** The task with this id. */
   get(id: string): Task | undefined {
     return this.#byId.get(id);
   }
 
+  /** The texts about tasks, in the version that it uses. */
   get texts(): TeamTexts {
     return this.#options.texts ?? newestTeamTexts;
   }
 
+  /** How many tasks there are. */
   get size(): number {
     return this.#tasks.length;
   }
@@ -109,6 +116,7 @@ export class TaskQueue {
     return this.#tasks;
   }
 
+  /** How many tasks have each status. */
   counts(): Readonly<Record<TaskStatus, number>> {
     return { ...this.#counts };
   }
@@ -118,10 +126,12 @@ export class TaskQueue {
     return this.#counts.pending + this.#counts.ready + this.#counts.running === 0;
   }
 
+  /** The tasks that depend on it directly. */
   dependentsOf(id: string): readonly Task[] {
     return (this.#dependents[this.#find(id).order] ?? []).map((index) => this.#tasks[index]!);
   }
 
+  /** The tasks that it depends on directly. */
   dependenciesOf(id: string): readonly Task[] {
     return this.#find(id).dependsOn.map((dependency) => this.#find(dependency));
   }
@@ -169,6 +179,7 @@ export class TaskQueue {
     return this.#unstarted.first(assignee);
   }
 
+  /** Ends a running task with its result; tasks that waited for it may become ready. */
   complete(id: string, result: string): void {
     const task = this.#findIn(id, 'running');
     task.result = result;

@@ -10,6 +10,7 @@ import { GraphPairs } from './graph-pairs.ts';
 import { MailPairs, spawnsOrMails } from './mail-pairs.ts';
 import type { Subject } from './subject.ts';
 
+/** How many pairs of runs to compare, and from which seed. */
 export type IsolationOptions = {
   /** How many pairs of runs to compare; default 1,000. */
   readonly pairs?: number;
