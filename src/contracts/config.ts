@@ -75,6 +75,8 @@ export type ConfigLayer = {
   readonly agents: readonly string[];
   /** Folders whose skills agent files may name. */
   readonly skills?: readonly string[];
+  /** `<provider>/<model>` by the names that agents of other runtimes use. */
+  readonly modelAliases?: Readonly<Record<string, string>>;
   /** The agent to use if none is named; its conversations are stored at the top level. */
   readonly defaultAgent?: string;
   /** From the `env` block of the config. */

@@ -281,6 +281,6 @@ export { dialogMessageShape, nameExpected, priceShape, sentMessageShape, spawnCa
 export { decodeAttachment, decodeDependency, decodeEnvelope, decodeHistory } from './crossing-content.ts';
 export { decodeInheritedFiles, decodeMail, decodeRoutedMessages, decodeTeamGoal } from './crossing-content.ts';
 export type { Dependency } from './crossing-content.ts';
-export { vendorList, type VendorType } from './vendors.ts';
+export { modelAliasShape, modelNameShape, vendorList, type VendorType } from './vendors.ts';
 export { seesCauses, seesLevels, seesShape, stdioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
 export type { AllowanceSpec, Sees, TokenEntry } from './token.ts';

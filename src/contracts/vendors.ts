@@ -1,5 +1,6 @@
-// The vendors of models that a config can name as `type`. A new one is a line here and a file in `adapters/models`: the table in
-// `adapters/models/vendors.ts` does not compile without it.
+// The vendors of models that a config can name as `type`, and how models are named. A new vendor is a line here and a file in
+// `adapters/models`: the table in `adapters/models/vendors.ts` does not compile without it.
+import { pattern } from '#base/shapes';
 
 type VendorAddress = {
   /** Where its API usually is. Without one, the config must say. */
@@ -25,4 +26,14 @@ export type VendorType = keyof typeof vendors;
 /** The same as a list. */
 export const vendorList: readonly (VendorAddress & { readonly type: VendorType })[] = Object.entries(vendors).map(
   ([type, address]) => ({ type: type as VendorType, ...address }),
+);
+
+/** Neither a URL nor a variable: what those stand for is set in the config. */
+export const modelNameShape = pattern('^[A-Za-z0-9_.-]{1,64}/\\S{1,200}$', '`<provider>/<model>`', '://|\\$\\{');
+
+/** What agents of other runtimes call a model. A name with a slash says already which model it is. */
+export const modelAliasShape = pattern(
+  '^[^\\s/,\\p{Cc}](?:[^/,\\p{Cc}]{0,98}[^\\s/,\\p{Cc}])?$',
+  'a model name of another runtime, at most 100 characters without `/`, `,` and `=`',
+  '\\$\\{|=',
 );

@@ -210,3 +210,68 @@ test.each([
   const folders = createFolders({ 'a.ai': ai(), '.ai-agent.json': config, ...files });
   expect(problemLines(await check(folders, ['a.ai']))).toEqual([expect.stringMatching(words)]);
 });
+
+const worker = (model: string) => `---\nname: worker\ndescription: Works\ntools: []\nmodel: ${model}\n---\nWork.\n`;
+
+test('a model of another runtime is the one that the operator has an alias for; the nearest config says which', async () => {
+  const folders = createFolders({
+    'worker.md': worker('sonnet'),
+    'lead.ai': ai('agents: [./sub/worker.md]'),
+    'sub/worker.md': worker('opus'),
+    'sub/.ai-agent.json': { modelAliases: { sonnet: 'ollama/never', opus: 'ollama/large' } },
+    '.ai-agent.json': { modelAliases: { sonnet: 'ollama/medium' } },
+    '~/.ai-agent/.ai-agent.json': { modelAliases: { sonnet: 'ollama/other', opus: 'ollama/home' } },
+  });
+  const { agents, problems } = await load(folders, 'worker.md', 'lead.ai');
+  expect(problemLines({ problems })).toEqual([]);
+  expect(agents[0]!.resources.models).toEqual(['ollama/medium']);
+  expect(agents[1]!.children.agents[0]!.resources.models).toEqual(['ollama/large']);
+  const { warnings } = await check(folders, ['worker.md']);
+  expect(warnings.map(({ message }) => message)).toContainEqual(
+    'worker.md:5 `model`: sonnet is ollama/medium here: `modelAliases` in .ai-agent.json says so.',
+  );
+});
+
+test('without an alias, the default models are used, and check says which line to add', async () => {
+  const folders = createFolders({ 'worker.md': worker('sonnet') });
+  const report = await check(folders, ['worker.md']);
+  expect(problemLines(report)).toEqual([]);
+  const { agents } = await load(folders, 'worker.md');
+  expect(agents[0]!.resources.models).toEqual(['ollama/some']);
+  expect(report.warnings.map(({ message }) => message)).toContainEqual(
+    expect.stringContaining('add to .ai-agent.json: "modelAliases": { "sonnet": "<provider>/<model>" }'),
+  );
+  const syntax = await check(folders, ['worker.md'], { syntaxOnly: true });
+  expect(JSON.stringify(syntax.warnings)).not.toContain('modelAliases');
+});
+
+test('an alias is not used for agent files of our own, and its provider must exist', async () => {
+  const folders = createFolders({
+    'worker.md': worker('sonnet'),
+    'own.ai': ai('models: sonnet'),
+    '.ai-agent.json': { modelAliases: { sonnet: 'olama/some' } },
+  });
+  expect(problemLines(await check(folders, ['worker.md', 'own.ai']))).toEqual([
+    expect.stringMatching(/^own\.ai:5 models(?:\.0)?: Expected `<provider>\/<model>`/u),
+    expect.stringMatching(/^worker\.md:5 models: No provider "olama" is configured.*\(ollama\?\)$/u),
+  ]);
+});
+
+test.each([
+  [{ modelAlias: {} }, /^\.ai-agent\.json:1 modelAlias: Unknown key; .* \(modelAliases\?\)$/u],
+  [
+    { modelAliases: { sonnet: 'claude' } },
+    /^\.ai-agent\.json:1 modelAliases\.sonnet: Expected `<provider>\/<model>`\.$/u,
+  ],
+  [
+    { modelAliases: { sonnet: 'https://swordfish' } },
+    /^\.ai-agent\.json:1 modelAliases\.sonnet: Expected `<provider>\/<model>`\.$/u,
+  ],
+  [{ modelAliases: { 'openai/gpt': 'openai/gpt-5' } }, /modelAliases.*: Expected .*a model name of another runtime/u],
+  [{ modelAliases: ['sonnet'] }, /modelAliases: Expected an object/u],
+])('the aliases of the config %j are refused', async (config, words) => {
+  const folders = createFolders({ 'a.ai': ai(), '.ai-agent.json': config });
+  const lines = problemLines(await check(folders, ['a.ai']));
+  expect(lines).toEqual([expect.stringMatching(words)]);
+  expect(lines.join('\n')).not.toContain('swordfish');
+});

@@ -92,6 +92,35 @@ test('a file that exists with other content is left alone, and with --dry-run no
   expect(readFileSync(folders.path('agents/tester.ai'), 'utf8')).toBe('mine');
 });
 
+test('models are named by the aliases of the config, and then by those that are imported', async () => {
+  const one = (model: string) => `---\nname: x\ndescription: Works\ntools: []\nmodel: ${model}\n---\nWork.\n`;
+  const folders = createFolders({
+    'there/one.md': one('sonnet'),
+    'there/two.md': one('opus'),
+    'there/three.md': one('haiku'),
+    'there/.ai-agent.json': { modelAliases: { sonnet: 'ollama/theirs', opus: 'ollama/large', odd: 5 } },
+    '~/.ai-agent/.ai-agent.json': {
+      modelAliases: { sonnet: 'ollama/mine' },
+      defaults: { models: ['ollama/some'] },
+    },
+  });
+  const { files } = await importInto(folders, 'there');
+  const { agents, problems } = await load(folders, 'agents');
+  expect(problemLines({ problems })).toEqual([]);
+  expect(Object.fromEntries(agents.map(({ name, resources }) => [name, resources.models]))).toEqual({
+    one: ['ollama/mine'],
+    two: ['ollama/large'],
+    three: ['ollama/some'],
+  });
+  const notes = files.flatMap(({ from, notes: own }) => own.map(({ kind, key }) => `${from} ${kind} ${key}`));
+  expect(notes.filter((note) => !note.endsWith(' name'))).toEqual([
+    'there/.ai-agent.json decide modelAliases.odd',
+    'there/one.md changed model',
+    'there/three.md decide model',
+    'there/two.md changed model',
+  ]);
+});
+
 test('two files of the same name become two agents', async () => {
   const one = '---\nname: x\ndescription: Works\ntools: []\n---\nWork.\n';
   const folders = createFolders({ 'a/x.md': one, 'b/x.md': one });

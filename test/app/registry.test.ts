@@ -482,3 +482,15 @@ test('a model is created once to check its settings, and then for each session: 
   cloister.register(cloister.agents[0]!);
   expect(made() - afterOpening).toBe(perModel);
 });
+
+test('the config beside a file that only another file names says where the agents that it names are', async () => {
+  const folders = createFolders({
+    'lead.ai': ai('agents: [./sub/mid.ai]'),
+    'sub/mid.ai': ai('agents: [deep]'),
+    'sub/.ai-agent.json': { agents: ['../pool'] },
+    'pool/deep.ai': ai(),
+  });
+  const { agents, problems } = await load(folders, 'lead.ai');
+  expect(problemLines({ problems })).toEqual([]);
+  expect(agents[0]!.children.agents[0]!.children.agents[0]!.name).toBe('deep');
+});

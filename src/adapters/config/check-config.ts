@@ -16,7 +16,7 @@ import {
   withRules,
 } from '#base/shapes';
 import type { Of, Shape, ShapePath, ShapeFields } from '#base/shapes';
-import { agentNameShape, priceShape, spawnCapsShape, vendorList } from '#contracts';
+import { agentNameShape, modelAliasShape, modelNameShape, priceShape, spawnCapsShape, vendorList } from '#contracts';
 import type { ConfigLayer, Problem, ProviderConfig, ServerConfig, ModelFacts } from '#contracts';
 import { convertServers, mcpEntries } from './mcp-file.ts';
 import { readJsonFile } from './read-json-file.ts';
@@ -117,6 +117,7 @@ const partShapes = {
   agents: listOf(notEmpty),
   mcp: literalText,
   skills: listOf(notEmpty),
+  modelAliases: mapOf(modelNameShape, modelAliasShape),
   defaultAgent: { ...agentNameShape, expected: 'an agent name, which is its file name without `.ai`' },
   env: mapOf(
     textRule(string(), notExpanded, (written) => !/\$\{|\0/u.test(written)),
@@ -128,7 +129,16 @@ const partShapes = {
 
 export type CheckedConfig = Pick<
   ConfigLayer,
-  'providers' | 'servers' | 'defaults' | 'agents' | 'skills' | 'defaultAgent' | 'env' | 'plain' | 'spawns'
+  | 'providers'
+  | 'servers'
+  | 'defaults'
+  | 'agents'
+  | 'skills'
+  | 'modelAliases'
+  | 'defaultAgent'
+  | 'env'
+  | 'plain'
+  | 'spawns'
 > & {
   /** The path of a file with tool servers, in the format of other programs. */
   readonly mcp?: string;
@@ -176,6 +186,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
       ? undefined
       : readWhole(partShapes[key] as Shape<Of<(typeof partShapes)[K]>>, parts[key], file, [key]);
   const [defaultAgent, skills, mcp] = [read('defaultAgent'), read('skills'), read('mcp')];
+  const modelAliases = read('modelAliases');
   return {
     providers: readEntries(parts, 'providers', file, readProvider),
     servers: readEntries(parts, 'mcpServers', file, readServer),
@@ -183,6 +194,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
     agents: read('agents') ?? [],
     ...(skills === undefined ? {} : { skills }),
     ...(mcp === undefined ? {} : { mcp }),
+    ...(modelAliases === undefined ? {} : { modelAliases }),
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
     env: withoutPrototype(read('env') ?? {}),
     plain: read('plain') ?? [],

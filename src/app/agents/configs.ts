@@ -59,14 +59,20 @@ export class Configs {
   async read(files: Iterable<string>): Promise<void> {
     const folders = new Set([this.launch.cwd]);
     for (const file of files) folders.add(this.#configFolder(file));
-    for (const folder of folders)
-      if (!this.#byFolder.has(folder)) this.#byFolder.set(folder, await this.#readOne(folder));
+    for (const folder of folders) this.#configOf(folder);
   }
 
   /** The config that applies to an agent's file; null: to an agent in code. */
   forFile(file: string | null): Config {
     // probe: config-of-file
-    return this.#byFolder.get(this.#configFolder(file)) ?? this.#byFolder.get(this.launch.cwd)!;
+    return this.#configOf(this.#configFolder(file));
+  }
+
+  /** Agents that only other files name are known one by one, so their config is read when it is first asked for. */
+  #configOf(folder: string): Config {
+    let config = this.#byFolder.get(folder);
+    if (config === undefined) this.#byFolder.set(folder, (config = this.#readOne(folder)));
+    return config;
   }
 
   /** A file that only another file named, elsewhere or in a hidden folder, does not bring its own config: it could be an attack. */
@@ -81,7 +87,7 @@ export class Configs {
     return known;
   }
 
-  async #readOne(beside: string): Promise<Config> {
+  #readOne(beside: string): Config {
     const { cwd, home, config, env } = this.launch;
 
     const { layers, problems, ignored } = readConfigLayers(

@@ -31,18 +31,25 @@ export const importAgents = async (options: ImportOptions, launch: LaunchEnviron
   const configs = new Configs(launch);
   configs.trust([to]);
   await configs.read([join(to, 'any.ai')]);
-  const servers = new Set(Object.keys(configs.forFile(join(to, 'any.ai')).resolved.servers));
-  for (const file of found.filter(isConfigFile)) for (const name of target.addConfig(file)) servers.add(name);
+  const { resolved } = configs.forFile(join(to, 'any.ai'));
+  const servers = new Set(Object.keys(resolved.servers));
+  let modelAliases = resolved.modelAliases;
+  for (const file of found.filter(isConfigFile)) {
+    const imported = target.addConfig(file);
+    for (const name of Object.keys(imported['mcpServers'] ?? {})) servers.add(name);
+    modelAliases = { ...(imported['modelAliases'] as typeof modelAliases), ...modelAliases };
+  }
   const hasTool = (name: string): boolean => runtimeTools.includes(name) || servers.has(name.split('/', 1)[0]!);
   const agents = found.filter((one) => !isConfigFile(one));
   const names = agentNames(agents, to);
   for (const file of agents) {
     const text = readFileSync(file, 'utf8');
     if (isAgentFile(file))
-      target.addAgentFile(file, importAgentFile(relative(root, file), text, { parseYaml, hasTool }));
+      target.addAgentFile(file, importAgentFile(relative(root, file), text, { parseYaml, modelAliases, hasTool }));
     else {
       const agent = readForeignAgent(file, text, {
         parseYaml,
+        modelAliases,
         hasServer: (name) => servers.has(name),
         findAgent: (name) => names.get(toAgentName(name)) ?? null,
       });
@@ -98,20 +105,20 @@ class ImportTarget {
     this.#launch = launch;
   }
 
-  /** The names of its servers. */
-  addConfig(file: string): readonly string[] {
+  /** What is written so far. */
+  addConfig(file: string): JsonObject {
     const { config, notes } = importConfig(file, readFileSync(file, 'utf8'));
     const { cleaned, dropped } = withUsableDefaults(config);
     const all = [...notes, ...dropped];
     if (cleaned === null) {
       this.#files.push({ from: this.#show(file), to: null, what: 'config', state: 'failed', notes: all });
-      return [];
+      return {};
     }
     const target = join(this.#to, '.ai-agent.json');
     const before = this.#taken.get(target);
     const merged = before === undefined ? cleaned : mergeConfigs(JSON.parse(before) as JsonObject, cleaned);
     this.#write(file, target, 'config', { text: `${JSON.stringify(merged, null, 2)}\n`, notes: all });
-    return Object.keys((merged['mcpServers'] ?? {}) as JsonObject);
+    return merged;
   }
 
   /** Relative paths in it stay right, because it keeps its place below the folder. */

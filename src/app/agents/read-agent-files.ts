@@ -35,6 +35,8 @@ export type ReadPorts = {
   checkSchema(schema: JsonObject): string | null;
   /** Folders searched for agents by name, nearest first. */
   foldersFor(path: string): readonly string[];
+  /** The operator's names for models of other runtimes, for an agent of one. Absent: no config is read. */
+  modelAliasesFor?(path: string): Readonly<Record<string, string>>;
 };
 
 const bytesMax = 1_000_000;
@@ -79,7 +81,9 @@ const readOne = (path: string, ports: ReadPorts): ParsedFile => {
     const { size } = stat;
     if (size > bytesMax)
       return broken(`The file has ${size} bytes; the limit for agent files is ${bytesMax}. Move data out of it.`);
-    return parseAgentFile(display, readFileSync(path, 'utf8'), ports);
+    const text = readFileSync(path, 'utf8');
+    const modelAliases = isAgentFile(path) ? undefined : ports.modelAliasesFor?.(path);
+    return parseAgentFile(display, text, modelAliases === undefined ? ports : { ...ports, modelAliases });
   } catch (error) {
     return broken(
       `The file cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}. Check its permissions.`,

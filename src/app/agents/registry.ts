@@ -72,6 +72,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     parseYaml,
     checkSchema: schemaProblem,
     foldersFor: (path: string) => configs.forFile(path).folders,
+    ...(syntaxOnly ? {} : { modelAliasesFor: (path: string) => configs.forFile(path).resolved.modelAliases }),
   };
   const { teams, problems: ofTeams } = readTeamFiles(found.teams, { given: found.files, follow: !syntaxOnly }, ports);
   const read = readAgentFiles([...new Set([...memberFiles(teams), ...found.files])], !syntaxOnly, ports);

@@ -1,7 +1,7 @@
 // Shapes of what people write in agent and team files: references, names, durations, blocks of keys.
 import { about, either, boolean, joinWithOr, object, orEmpty, pattern, string, whole } from '#base/shapes';
 import type { Shape, ShapeFields, ShapeNotes } from '#base/shapes';
-import { agentNameShape, budgetUnits, nameExpected } from '#contracts';
+import { agentNameShape, budgetUnits, modelNameShape, nameExpected } from '#contracts';
 import type { Budget } from '#contracts';
 import { durationExpected, durationShape, parseDuration } from './duration.ts';
 import { topicExpected, topicShape } from './topic.ts';
@@ -13,8 +13,12 @@ export const text: Shape<string> = {
 };
 
 /** A name that refers to something in the operator's config. A value that belongs there is not repeated: it may be a secret. */
-const reference = (source: string, never: string, expected: string): Shape<string> => ({
-  ...pattern(source, expected, never),
+const reference = (source: string, never: string, expected: string): Shape<string> =>
+  withOperatorHint(pattern(source, expected, never), expected);
+
+const withOperatorHint = (shape: Shape<string>, expected: string): Shape<string> => ({
+  ...shape,
+  expected,
   hint: (value) => {
     const found = typeof value === 'string' ? describeOperatorValue(value) : null;
     if (found === null) return null;
@@ -31,7 +35,7 @@ const describeOperatorValue = (value: string): string | null => {
 const urlOrVariable = '://|\\$\\{';
 
 export const modelReference = (example: string): Shape<string> =>
-  reference('^[A-Za-z0-9_.-]{1,64}/\\S{1,200}$', urlOrVariable, `\`<provider>/<model>\`, such as ${example}`);
+  withOperatorHint(modelNameShape, `\`<provider>/<model>\`, such as ${example}`);
 
 export const agentReference = reference(
   '^(?:[^\\s\\p{Cc}]{1,400}|[^\\s\\p{Cc}][^\\p{Cc}]{0,396}\\.ai)$',

@@ -2,6 +2,8 @@
 import { agentNameFromPath } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ImportNote, ParseYaml, YamlDocument } from '#contracts';
+import { aliasedModelText, mapModels, unknownModelText } from './foreign-models.ts';
+import type { ModelAliases } from './foreign-models.ts';
 import { mapTool, splitNames } from './foreign-tools.ts';
 import type { ForeignRuntime } from './foreign-tools.ts';
 import { readLenientYaml } from './lenient-yaml.ts';
@@ -10,6 +12,8 @@ import { yamlLines } from './template-yaml.ts';
 
 type ForeignPorts = {
   readonly parseYaml: ParseYaml;
+  /** Null: the config was not read, so nobody knows whether a name is one of them. */
+  readonly modelAliases: ModelAliases | null;
   /** Whether the operator has this server. Tools of others are left out. */
   hasServer(name: string): boolean;
   /** The name that an agent has here; null: there is none, and it is left out. */
@@ -154,25 +158,14 @@ const firstLine = (text: string): string | undefined =>
     )
     .find((line) => line !== '');
 
-/** Names such as `sonnet` stand for another model every few months, so the operator's default is used. */
 const readModel = (reading: Reading): void => {
-  const { given, keys, runtime } = reading;
-  const named = splitNames(given['model']).filter(
-    (model) => !['inherit', 'default', 'auto'].includes(model.toLowerCase()),
-  );
-  if (named.length === 0) return;
-  const models = named.flatMap((model) => {
-    if (/^[A-Za-z0-9_.-]{1,64}\/[^\s:$]{1,200}$/u.test(model)) return [model];
-    return runtime === 'claude' && /^claude-[a-z0-9.-]{1,80}$/u.test(model) ? [`anthropic/${model}`] : [];
-  });
-  if (models.length > 0) keys['models'] = [...new Set(models)];
-  if (models.length < named.length)
-    note(
-      reading,
-      'decide',
-      'model',
-      `The model ${named.join(', ')} is not known by that name: without \`models: [<provider>/<model>]\`, the default models are used.`,
-    );
+  const { given, keys, runtime, ports } = reading;
+  const aliases = ports.modelAliases;
+  const mapped = mapModels(splitNames(given['model']), runtime, aliases ?? {});
+  const { models, aliased, unknown } = mapped;
+  if (models.length > 0) keys['models'] = models;
+  if (aliased.length > 0) note(reading, 'changed', 'model', aliasedModelText(aliased));
+  if (unknown.length > 0 && aliases !== null) note(reading, 'decide', 'model', unknownModelText(mapped, aliases));
 };
 
 const readTools = (reading: Reading): void => {

@@ -3,6 +3,8 @@
 import type { Json, JsonObject } from '#base';
 import type { ImportNote, ParseYaml, YamlDocument } from '#contracts';
 import { frontmatterShape, keyHints, tuningKeys } from './frontmatter-shape.ts';
+import { aliasedModelText, mapModels, unknownModelText } from './foreign-models.ts';
+import type { ModelAliases } from './foreign-models.ts';
 import { splitNames } from './foreign-tools.ts';
 import { readLenientYaml } from './lenient-yaml.ts';
 import { parseAgentFile } from './parse-agent-file.ts';
@@ -11,6 +13,7 @@ import { yamlLines } from './template-yaml.ts';
 
 type ImportPorts = {
   readonly parseYaml: ParseYaml;
+  readonly modelAliases: ModelAliases;
   /** Whether `tools` may name it: a built-in tool, or a server that the operator has. */
   hasTool(name: string): boolean;
 };
@@ -71,6 +74,7 @@ const changedKeys = (value: JsonObject, ports: ImportPorts, add: AddNote): Reado
       add('decide', key, `\`${key}\` was left out. ${keyHints.get(key) ?? 'It is not a key of an agent file.'}`);
     else add('dropped', key, `It has no effect here. ${tunes}`);
   }
+  changeModels(value, ports, changed, add);
   const tools = splitNames(value['tools']);
   const missing = tools.filter((name) => !ports.hasTool(name));
   if (missing.length > 0) {
@@ -85,6 +89,22 @@ const changedKeys = (value: JsonObject, ports: ImportPorts, add: AddNote): Reado
     );
   }
   return changed;
+};
+
+/** Only names without a provider are changed, so that a list of models stays as it is written. */
+const changeModels = (
+  value: JsonObject,
+  { modelAliases }: ImportPorts,
+  changed: Map<string, Json | null>,
+  add: AddNote,
+): void => {
+  const names = splitNames(value['models']);
+  const mapped = mapModels(names, 'ai', modelAliases);
+  const { models, aliased, unknown } = mapped;
+  if (aliased.length + unknown.length === 0) return;
+  changed.set('models', models.length === 0 ? null : models);
+  if (aliased.length > 0) add('changed', 'models', aliasedModelText(aliased));
+  if (unknown.length > 0) add('decide', 'models', unknownModelText(mapped, modelAliases));
 };
 
 /** Otherwise a key cannot be made a comment without its neighbours. */

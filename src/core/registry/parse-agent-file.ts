@@ -3,6 +3,7 @@ import { agentNameFromPath, isName, toAgentName } from '#base';
 import type { ShapePath } from '#base/shapes';
 import type { AgentFile, InvalidAgentFile, ParseYaml, Problem } from '#contracts';
 import { readForeignAgent } from './foreign-agent.ts';
+import type { ModelAliases } from './foreign-models.ts';
 import { parseFrontmatter } from './parse-frontmatter.ts';
 import type { ParsedFrontmatter } from './parse-frontmatter.ts';
 import type { ParsePorts } from './read-yaml-file.ts';
@@ -15,11 +16,13 @@ export type ParsedFile = {
   readonly problems: readonly Problem[];
 };
 
-export const parseAgentFile = (
-  path: string,
-  text: string,
-  ports: ParsePorts & { readonly parseYaml: ParseYaml },
-): ParsedFile => {
+type FilePorts = ParsePorts & {
+  readonly parseYaml: ParseYaml;
+  /** For agents of other runtimes. Absent: the config is not read. */
+  readonly modelAliases?: ModelAliases;
+};
+
+export const parseAgentFile = (path: string, text: string, ports: FilePorts): ParsedFile => {
   const name = agentNameFromPath(path);
   const problems: Problem[] = [];
   const add = (line: number | null, message: string): void => {
@@ -52,12 +55,9 @@ export const parseAgentFile = (
 };
 
 /** Reads an agent of another runtime in place. A server that the operator does not have is reported when it is looked up. */
-const parseForeign = (
-  path: string,
-  text: string,
-  ports: ParsePorts & { readonly parseYaml: ParseYaml },
-): ParsedFile => {
-  const found = { parseYaml: ports.parseYaml, hasServer: () => true, findAgent: toAgentName };
+const parseForeign = (path: string, text: string, ports: FilePorts): ParsedFile => {
+  const { parseYaml, modelAliases = null } = ports;
+  const found = { parseYaml, modelAliases, hasServer: () => true, findAgent: toAgentName };
   const agent = readForeignAgent(path, text, found);
   const line = (key: ShapePath): number => agent.line(String(key[0]));
   const parsed = parseFrontmatter(agent.keys, { file: path, line, startLine: 1 }, ports);

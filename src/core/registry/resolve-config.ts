@@ -18,6 +18,8 @@ export type ResolvedConfig = {
   readonly agents: readonly { readonly folder: string; readonly path: string }[];
   /** Folders whose skills agent files may name. */
   readonly skills: readonly { readonly folder: string; readonly path: string }[];
+  /** `<provider>/<model>` by the names that agents of other runtimes use. */
+  readonly modelAliases: Readonly<Record<string, string>>;
   /** The agent to use if none is named. */
   readonly defaultAgent: string | null;
   /** Variables of all layers that are not secret. */
@@ -36,6 +38,10 @@ export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig =>
     defaultSources: mapValues(defaults, ({ source }) => source),
     agents: all.flatMap(({ folder, agents }) => agents.map((path) => ({ folder, path }))),
     skills: all.flatMap(({ folder, skills = [] }) => skills.map((path) => ({ folder, path }))),
+    modelAliases: mapValues(
+      mergeLayers(all, ({ modelAliases = {} }) => modelAliases),
+      ({ value }) => value,
+    ),
     defaultAgent: all.find((layer) => layer.defaultAgent !== undefined)?.defaultAgent ?? null,
     plain: [...new Set(all.flatMap(({ plain }) => plain))],
     spawns: Object.freeze(Object.assign({}, ...all.map(({ spawns = {} }) => spawns).toReversed()) as SpawnCaps),

@@ -6,8 +6,10 @@ import { parseYaml } from '#adapters/yaml';
 import { foreignAgentText, importAgentFile, parseAgentFile, readForeignAgent } from '#core/registry';
 
 const servers = ['tracker', 'notes'];
+const modelAliases = { sonnet: 'anthropic/claude-x', 'Big One (copilot)': 'openai/big', auto: 'ollama/small:8b' };
 const ports = {
   parseYaml,
+  modelAliases,
   hasServer: (name: string) => servers.includes(name),
   findAgent: (name: string) => (name.startsWith('gone') ? null : name.toLowerCase()),
 };
@@ -95,7 +97,7 @@ test('every tool, server and agent of the result is one that the file names and 
       expect(problems).toEqual([]);
       expect(file!.prompt).toBe(body);
       expect(file!.frontmatter.tools).toEqual(agent.keys['tools']);
-      expect(importAgentFile('solo.ai', text, { parseYaml, hasTool })).toEqual({ text, notes: [] });
+      expect(importAgentFile('solo.ai', text, { parseYaml, modelAliases, hasTool })).toEqual({ text, notes: [] });
     }),
     { numRuns: 150 },
   ));
@@ -119,6 +121,69 @@ test.each([
   expect(agent.notes.map(({ message }) => message).join('\n')).toMatch(words);
 });
 
+// invariant: import-guesses-no-model
+test.each<[model: string, models: readonly string[] | undefined, path?: string]>([
+  ['sonnet', ['anthropic/claude-x']],
+  ['Sonnet', undefined],
+  ['opus', undefined],
+  ['inherit', undefined],
+  ['auto', ['ollama/small:8b']],
+  ['claude-opus-4-1', ['anthropic/claude-opus-4-1']],
+  ['claude-opus-4-1', undefined, 'solo.agent.md'],
+  ['ollama/llama3:8b', ['ollama/llama3:8b']],
+  ['http://x.example/model', undefined],
+  ['[Big One (copilot), opus, openai/gpt-5, sonnet, sonnet]', ['openai/big', 'openai/gpt-5', 'anthropic/claude-x']],
+  ['toString', undefined],
+])('the model %j is %j here', (model, models, path) => {
+  expect(read(`model: ${model}`, path).keys['models']).toEqual(models);
+});
+
+const modelNotes = (notes: readonly { kind: string; key: string | null; message: string }[]) =>
+  notes.filter(({ key }) => key?.startsWith('model')).map(({ kind, message }) => `${kind}: ${message}`);
+
+test('the report names the alias that was used, and the line to add for a model without one', () => {
+  expect(modelNotes(read('model: sonnet').notes)).toEqual([
+    'changed: sonnet is anthropic/claude-x here: `modelAliases` in .ai-agent.json says so.',
+  ]);
+  expect(modelNotes(read('model: opus, GPT-9').notes)).toEqual([
+    'decide: No model is known here as "opus", "GPT-9", so the default models are used. To say which one it is, add to .ai-agent.json: "modelAliases": { "opus": "<provider>/<model>", "GPT-9": "<provider>/<model>" }',
+  ]);
+  expect(modelNotes(read('model: [sonet, openai/gpt-5]').notes)).toEqual([
+    expect.stringMatching(/"sonet", so only openai\/gpt-5 can be used\. Did you mean the alias "sonnet"\?/u),
+  ]);
+  expect(modelNotes(read('model: inherit').notes)).toEqual([]);
+});
+
+test('a text that cannot be the name of a model is not repeated', () => {
+  const notes = ['TOKEN=swordfish', 'https://swordfish', '${swordfish}'].flatMap((model) =>
+    modelNotes(read(`model: "${model}"`).notes),
+  );
+  expect(notes).toHaveLength(3);
+  expect(notes.join('\n')).not.toContain('swordfish');
+});
+
+test('without a config, nothing is said about a model by name', () => {
+  const { notes } = readForeignAgent('solo.md', '---\nname: a\ndescription: b\ntools: []\nmodel: opus\n---\n', {
+    ...ports,
+    modelAliases: null,
+  });
+  expect(modelNotes(notes)).toEqual([]);
+});
+
+test('in an .ai file, names without a provider are replaced or left out; others stay as they are written', () => {
+  const text = '---\ndescription: Leads\nmodels: sonnet, openai/gpt-5, opus # why\n---\nLead.\n';
+  const { text: written, notes } = importAgentFile('lead.ai', text, { parseYaml, modelAliases, hasTool });
+  expect(written).toBe(
+    '---\ndescription: Leads\nmodels: [anthropic/claude-x, openai/gpt-5]\n# models: sonnet, openai/gpt-5, opus # why\n---\nLead.\n',
+  );
+  expect(modelNotes(notes)).toEqual([
+    expect.stringMatching(/^changed: /u),
+    expect.stringMatching(/^decide: .*"opus"/u),
+  ]);
+  const own = text.replace('sonnet, ', '').replace(', opus', '');
+  expect(importAgentFile('lead.ai', own, { parseYaml, modelAliases, hasTool })).toEqual({ text: own, notes: [] });
+});
+
 test('a note names the line of its key in the file that was read', () =>
   expect(read('color: red\nhooks: {}').notes.map(({ key, line, kind }) => [key, line, kind])).toEqual([
     ['tools', null, 'decide'],
@@ -140,7 +205,7 @@ test('in keys that are not valid YAML, a second `tools` gives no tools', () => {
 
 test('an .ai file keeps its lines; keys that are not supported become comments', () => {
   const text = '---\ndescription: Leads # yes\ncache: 1h\n# why\nadvisors:\n  - a\n\ntools: notes, gone\n---\nLead.\n';
-  const { text: written, notes } = importAgentFile('lead.ai', text, { parseYaml, hasTool });
+  const { text: written, notes } = importAgentFile('lead.ai', text, { parseYaml, modelAliases, hasTool });
   expect(written).toBe(
     '---\ndescription: Leads # yes\n# cache: 1h\n# why\n# advisors:\n#   - a\n\ntools: [notes]\n# tools: notes, gone\n---\nLead.\n',
   );
@@ -149,5 +214,8 @@ test('an .ai file keeps its lines; keys that are not supported become comments',
     ['decide', 'advisors', 5],
     ['decide', 'tools', 8],
   ]);
-  expect(importAgentFile('lead.ai', written, { parseYaml, hasTool })).toEqual({ text: written, notes: [] });
+  expect(importAgentFile('lead.ai', written, { parseYaml, modelAliases, hasTool })).toEqual({
+    text: written,
+    notes: [],
+  });
 });
