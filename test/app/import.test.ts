@@ -1,8 +1,16 @@
 // `cloister import` on a project with agents of every kind that it knows.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { importAgents } from '../../src/app/agents/import-agents.ts';
 import { foreignProject } from '../fixtures/foreign-agents.ts';
+import {
+  aiVariant,
+  claudeVariant,
+  copilotVariant,
+  variantAliases,
+  variantServers,
+} from '../fixtures/foreign-variants.ts';
 import { check, createFolders, load, problemLines } from './driver.ts';
 
 const importInto = (folders: ReturnType<typeof createFolders>, path = '.', to = 'agents', dryRun = false) =>
@@ -119,6 +127,39 @@ test('models are named by the aliases of the config, and then by those that are 
     'there/three.md decide model',
     'there/two.md changed model',
   ]);
+});
+
+test('of hundreds of odd files, check of what was imported finds nothing that the report does not say', async () => {
+  const each = 100;
+  const variants = [claudeVariant, copilotVariant, aiVariant].flatMap((one) => fc.sample(one, each));
+  const files = variants.map(
+    ({ path, text }, index) => [`there/${path.replace('worker', `w${index}`)}`, text] as const,
+  );
+  const folders = createFolders(
+    {
+      ...Object.fromEntries(files),
+      'there/helper.ai': '---\ndescription: Helps\n---\nHelp.\n',
+      '~/.ai-agent/.ai-agent.json': {
+        modelAliases: variantAliases,
+        mcpServers: Object.fromEntries(variantServers.map((name) => [name, { url: 'http://127.0.0.1:9/mcp' }])),
+        defaults: { models: ['ollama/some'] },
+      },
+    },
+    { env: { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b' } },
+  );
+  const report = await importInto(folders, 'there');
+  expect(report.files).toHaveLength(variants.length + 1);
+  const { problems, agents } = await check(folders, ['agents']);
+  const said = new Map(report.files.map(({ to, notes }) => [to, notes.map(({ message }) => message)]));
+  expect(problems.filter(({ file, message }) => said.get(file)?.includes(message) !== true)).toEqual([]);
+  // Files whose keys have wrong values are the only ones that are not agents now.
+  const wrong = new Set(problems.map(({ file }) => file));
+  expect([...wrong].every((file) => /\/w2\d\d\.ai$/u.test(file))).toBe(true);
+  expect(agents.length + wrong.size).toBe(variants.length + 1);
+  expect(wrong.size).toBeLessThan(each * 0.9);
+
+  const again = await importInto(folders, 'there');
+  expect(new Set(again.files.map(({ state }) => state))).toEqual(new Set(['same']));
 });
 
 test('two files of the same name become two agents', async () => {

@@ -2,6 +2,8 @@
 import { agentNameFromPath } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ImportNote, ParseYaml, YamlDocument } from '#contracts';
+import { readDenied } from './denied-tools.ts';
+import type { DeniedTools } from './denied-tools.ts';
 import { aliasedModelText, mapModels, unknownModelText } from './foreign-models.ts';
 import type { ModelAliases } from './foreign-models.ts';
 import { mapTool, splitNames } from './foreign-tools.ts';
@@ -52,7 +54,9 @@ export const foreignDisplayName = (text: string, parseYaml: ParseYaml): string |
   return typeof name === 'string' ? name : null;
 };
 
-const readKeys = (yaml: string, parseYaml: ParseYaml): YamlDocument & { readonly wrong?: string } => {
+type ForeignKeys = YamlDocument & { readonly wrong?: string; readonly twice?: readonly string[] };
+
+const readKeys = (yaml: string, parseYaml: ParseYaml): ForeignKeys => {
   const document = parseYaml(yaml);
   return 'problem' in document ? { ...readLenientYaml(yaml), wrong: document.problem.message } : document;
 };
@@ -68,6 +72,7 @@ export const readForeignAgent = (path: string, text: string, ports: ForeignPorts
     runtime,
     ports,
     given: document.value,
+    twice: document.twice ?? [],
     name: agentNameFromPath(path),
     keys: {},
     notes: [],
@@ -115,6 +120,8 @@ type Reading = {
   readonly runtime: ForeignRuntime;
   readonly ports: ForeignPorts;
   readonly given: JsonObject;
+  /** Keys that are written twice, and left out. */
+  readonly twice: readonly string[];
   readonly name: string;
   readonly keys: Record<string, Json>;
   readonly notes: ImportNote[];
@@ -171,11 +178,13 @@ const readModel = (reading: Reading): void => {
 const readTools = (reading: Reading): void => {
   const { given, runtime, keys, ports } = reading;
   const mapped = splitNames(given['tools']).map((name) => ({ name, to: mapTool(name, runtime) }));
-  const denied = splitNames(given['disallowedTools']).map((name) => mapTool(name, runtime));
+  const denied = readDenied(given['disallowedTools'], !reading.twice.includes('disallowedTools'));
+  if (denied.problem !== null) note(reading, 'decide', 'disallowedTools', denied.problem);
   const tools = new Set<string>();
   const agents = new Set<string>();
   const missing: string[] = [];
   const servers: string[] = [];
+  let canCall = false;
   for (const { name, to } of mapped) {
     const written =
       to.is === 'tool'
@@ -185,16 +194,14 @@ const readTools = (reading: Reading): void => {
             ? to.server
             : `${to.server}/${to.tool}`
           : null;
-    if (isDenied(to, denied))
-      note(reading, 'dropped', 'tools', `${name} is in \`disallowedTools\`, in whole or in part.`);
-    else if (to.is === 'agents') addAgents(reading, to.agents, agents);
-    else if (to.is === 'calling') continue;
+    if (denied.denies(to)) note(reading, 'dropped', 'tools', `${name} is in \`disallowedTools\`, in whole or in part.`);
+    else if (to.is === 'agents') addAgents(reading, to.agents, denied, agents);
+    else if (to.is === 'calling') canCall = true;
     else if (written === null) missing.push(name);
     else if (to.is === 'server' && !ports.hasServer(to.server)) servers.push(written);
     else tools.add(written);
   }
-  const canCall = mapped.some(({ to }) => to.is === 'calling');
-  readSubAgents(reading, canCall, agents);
+  readSubAgents(reading, canCall, denied, agents);
   if (canCall && agents.size === 0)
     note(reading, 'decide', 'tools', 'It may call any agent there. List in `agents` those that it may call here.');
   keys['tools'] = [...tools];
@@ -202,10 +209,11 @@ const readTools = (reading: Reading): void => {
   noteTools(reading, { isUnnamed: given['tools'] === undefined || given['tools'] === null, tools, missing, servers });
 };
 
-const addAgents = (reading: Reading, names: readonly string[], agents: Set<string>): void => {
+const addAgents = (reading: Reading, names: readonly string[], denied: DeniedTools, agents: Set<string>): void => {
   for (const name of names) {
     const found = reading.ports.findAgent(name);
-    if (found === null)
+    if (denied.deniesAgent(name)) note(reading, 'dropped', 'agents', `${name} is in \`disallowedTools\`.`);
+    else if (found === null)
       note(
         reading,
         'decide',
@@ -216,19 +224,8 @@ const addAgents = (reading: Reading, names: readonly string[], agents: Set<strin
   }
 };
 
-type Mapped = ReturnType<typeof mapTool>;
-
-/** A tool of which only a part may be used is denied as a whole. */
-const isDenied = (tool: Mapped, denied: readonly Mapped[]): boolean =>
-  denied.some((one) => {
-    if (one.is === 'all') return true;
-    if (one.is === 'tool') return tool.is === 'tool' && tool.tool === one.tool;
-    if (one.is !== 'server' || tool.is !== 'server' || tool.server !== one.server) return false;
-    return one.tool === null || tool.tool === null || tool.tool === one.tool;
-  });
-
 /** In Copilot, `agents` has an effect only with the tool that calls them. */
-const readSubAgents = (reading: Reading, canCall: boolean, agents: Set<string>): void => {
+const readSubAgents = (reading: Reading, canCall: boolean, denied: DeniedTools, agents: Set<string>): void => {
   const { given, runtime } = reading;
   if (runtime !== 'copilot') return;
   const named = splitNames(given['agents']);
@@ -237,7 +234,7 @@ const readSubAgents = (reading: Reading, canCall: boolean, agents: Set<string>):
     note(reading, 'dropped', 'agents', 'The file names no tool that calls agents, so they have no effect there.');
   else if (named.includes('*'))
     note(reading, 'decide', 'agents', 'All agents are not called here: list in `agents` those that it may call.');
-  else addAgents(reading, named, agents);
+  else addAgents(reading, named, denied, agents);
 };
 
 type ToolFindings = {

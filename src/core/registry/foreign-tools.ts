@@ -7,7 +7,7 @@ import type { Json } from '#base';
 
 export type ForeignRuntime = 'claude' | 'copilot';
 
-type NamedTool =
+export type NamedTool =
   | { readonly is: 'tool'; readonly tool: string }
   | { readonly is: 'server'; readonly server: string; readonly tool: string | null }
   | { readonly is: 'agents'; readonly agents: readonly string[] }

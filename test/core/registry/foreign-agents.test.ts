@@ -113,6 +113,10 @@ test.each([
   ['tools: "*"', /nothing here does the same: \*/u, []],
   ['tools: mcp__notes\ndisallowedTools: mcp__notes__delete', /is in `disallowedTools`, in whole or in part/u, []],
   ['tools: Edit\ndisallowedTools: Write', /is in `disallowedTools`/u, []],
+  ['tools: Read\ndisallowedTools: Read(./secrets/**)', /is in `disallowedTools`, in whole or in part/u, []],
+  ['tools: Read\ndisallowedTools: { Read: true }', /cannot be read as a list of tools/u, []],
+  ['tools: Read\nnote: a: b\ndisallowedTools: Write\ndisallowedTools: Read', /cannot be read as a list/u, []],
+  ["tools: Read\ndisallowedTools: ['Read']\nodd key: a: b", /cannot be read as a list/u, []],
   ['tools: Task, Read', /List in `agents` those that it may call/u, ['read_file']],
   ['tools: Agent(gone-away)', /The agent gone-away was left out/u, []],
 ])('%j is reported', (keys, words, tools) => {
@@ -182,6 +186,17 @@ test('in an .ai file, names without a provider are replaced or left out; others 
   ]);
   const own = text.replace('sonnet, ', '').replace(', opus', '');
   expect(importAgentFile('lead.ai', own, { parseYaml, modelAliases, hasTool })).toEqual({ text: own, notes: [] });
+});
+
+// invariant: import-denial-holds
+test.each([
+  ['Agent(one)', ['two']],
+  ['Agent', []],
+  ['Task(two), Agent(ONE)', []],
+  ['Read', ['one', 'two']],
+])('with disallowedTools: %s, it may call %j', (denied, agents) => {
+  const { keys } = read(`tools: Agent(one, two)\ndisallowedTools: ${denied}`);
+  expect(keys['agents'] ?? []).toEqual(agents);
 });
 
 test('a note names the line of its key in the file that was read', () =>
