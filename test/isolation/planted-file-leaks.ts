@@ -207,7 +207,7 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [
       {
         probe: 'run-redactors',
-        put: '$(expression.left) = base === undefined ? $(expression.right) : base.#redactors;',
+        put: '$(whole)\n    if (base !== undefined) $(expression.left) = base.#redactors;',
       },
     ],
   },
