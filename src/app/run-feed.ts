@@ -3,7 +3,7 @@ import type { CellId, RunId } from '#base';
 import { checkOptions } from '#base/shapes';
 import { seesShape } from '#contracts';
 import type { Cause, Frame, LiveEvent, RunEvent, RunSession, Sees, Transcript, TranscriptOptions } from '#contracts';
-import { listCauses, projectEvents } from '#core/events';
+import { listAnswerCauses, listCauses, projectEvents } from '#core/events';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
 import { quoteLongOutputs, readTranscript, transcriptFields } from './read-transcript.ts';
@@ -25,8 +25,8 @@ export const caughtUp = Symbol('caught up');
 export class RunFeed {
   readonly #recorded: RecordedFrames;
   readonly #readers = new Set<Pick<FrameReader<unknown>, 'frame' | 'end'>>();
-  /** The readers of events get live ones, too. */
-  readonly #eventReaders = new Set<FrameReader<RunEvent>>();
+  /** The readers of events get live ones, too; what models think, only those who see contents. */
+  readonly #eventReaders = new Map<FrameReader<RunEvent>, Sees>();
 
   constructor(recorded: RecordedFrames) {
     this.#recorded = recorded;
@@ -43,8 +43,10 @@ export class RunFeed {
   live(cell: CellId, agent: string, event: LiveEvent): void {
     const of = { run: this.#recorded.run, cell, agent };
     const chars = 'text' in event ? event.text.length : 0;
-    for (const reader of this.#eventReaders)
-      reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
+    const isContent = event.type === 'reasoning-delta';
+    for (const [reader, sees] of this.#eventReaders)
+      if (!isContent || sees === 'contents')
+        reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
   }
 
   end(): void {
@@ -83,16 +85,18 @@ export class RunFeed {
     }
   }
 
-  async causes(): Promise<readonly Cause[]> {
+  async causes(options: NonNullable<Parameters<RunSession['causes']>[0]> = {}): Promise<readonly Cause[]> {
+    checkOptions(options, { answer: 'name' });
     if (!this.#recorded.hasFrames) return [];
     const fold = projectEvents('causes');
-    return listCauses((await this.#recorded.readRecorded()).flatMap((frame) => fold.next(frame)));
+    const events = (await this.#recorded.readRecorded()).flatMap((frame) => fold.next(frame));
+    return options.answer === undefined ? listCauses(events) : listAnswerCauses(events, options.answer);
   }
 
   /** From the first on; a reader counts from its first `next`. `outcome` is awaited at the end. */
   events(outcome: Promise<unknown>, sees: Sees, details = false): AsyncIterableIterator<RunEvent> {
     const reader = new FrameReader<RunEvent>(projectEvents(sees, details), () => this.#recorded.readRecorded());
-    return abortableIterator(this.#eventsFor(reader, outcome), () => {
+    return abortableIterator(this.#eventsFor(reader, outcome, sees), () => {
       this.leave(reader);
       this.#eventReaders.delete(reader);
     });
@@ -116,9 +120,9 @@ export class RunFeed {
     return readTranscript(run, frames, { store: this.#recorded }, options);
   }
 
-  async *#eventsFor(reader: FrameReader<RunEvent>, outcome: Promise<unknown>): AsyncGenerator<RunEvent> {
+  async *#eventsFor(reader: FrameReader<RunEvent>, outcome: Promise<unknown>, sees: Sees): AsyncGenerator<RunEvent> {
     this.#readers.add(reader);
-    this.#eventReaders.add(reader);
+    this.#eventReaders.set(reader, sees);
     try {
       reader.catchUp(this.#recorded.hasFrames ? await this.#recorded.readRecorded() : []);
       if (this.#recorded.ended) reader.end();

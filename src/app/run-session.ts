@@ -337,8 +337,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#openFeed().transcript(options);
   }
 
-  causes(): Promise<readonly Cause[]> {
-    return this.#openFeed().causes();
+  causes(options?: Parameters<RunSession['causes']>[0]): Promise<readonly Cause[]> {
+    return this.#openFeed().causes(options);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {

@@ -148,7 +148,7 @@ export type ServedRun = {
   readonly agent: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** See `RunSession.outcome`. */
+  /** See `RunSession.outcome`. Its failure is told as far as the caller sees it. */
   readonly outcome: Promise<RunOutcome>;
   /** Durable events from the start, live events from now on. */
   events(): AsyncIterable<RunEvent>;
@@ -190,9 +190,11 @@ export type RunMessage = StoredDialogMessage & {
 /** An existing run. */
 export type CallerRun = {
   readonly summary: RunSummary;
-  /** Null if the run is not running in this process. */
-  readonly session: RunSession | null;
+  /** Null if the run is not running in this process. Its failures are told as far as the caller sees them. */
+  readonly session: Pick<RunSession, 'outcome' | 'answer' | 'confirm' | 'agents'> | null;
   report(): Promise<RunReport>;
+  /** Every failure so far or, with the id of an answer, of the work that it ended. Empty for a caller who does not see causes. */
+  causes(answer?: string): Promise<readonly Cause[]>;
   /** The dialog of the run: its history, its goal, the messages between its caller and its agents, and its answer. */
   dialog(): Promise<readonly RunMessage[]>;
   /**

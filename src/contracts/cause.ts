@@ -1,5 +1,12 @@
 // Why something in a run failed, for those who may see causes. No model is ever shown one.
-import type { CellId, ErrorCode, LimitName } from '#base';
+//
+//   failure-by-sees. How much of a failure somebody is told is decided here alone: for events, reports, outcomes and answers,
+//       in code as over every protocol.
+import { isDetailOfAnswer } from '#base';
+import type { CellId, ErrorCode, Failure, LimitName } from '#base';
+import type { Outcome } from './session.ts';
+import { seesCauses } from './token.ts';
+import type { Sees } from './token.ts';
 
 /** One failure in one cell of a run. */
 export type Cause = {
@@ -55,3 +62,15 @@ const describeFailed = ({ what, name, path, ended }: Cause): string => {
       return ended || name === path.at(-1) ? 'failed' : `agent ${name} gave no answer`;
   }
 };
+
+/** Without its detail for a reader who does not see causes, unless the detail is about the run's own answer. */
+export const failureAsSeen = (failure: Failure, sees: Sees | undefined): Failure => {
+  // probe: failure-by-sees
+  if (failure.detail === undefined || seesCauses(sees) || isDetailOfAnswer(failure.code)) return failure;
+  const { detail: _detail, ...visible } = failure;
+  return visible;
+};
+
+/** The same for the failure of an outcome. */
+export const outcomeAsSeen = <O extends Outcome>(outcome: O, sees: Sees | undefined): O =>
+  outcome.failure === null ? outcome : { ...outcome, failure: failureAsSeen(outcome.failure, sees) };

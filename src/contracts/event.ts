@@ -184,6 +184,8 @@ export type DurableEvent = Base &
         readonly text: string | null;
         /** A message to you that answers none of yours. */
         readonly unasked: boolean;
+        /** Set when it is sent at the end of work that failed, or whose answer is incomplete: why. */
+        readonly error?: EventError;
       }
     /** A task of a team changed its state. */
     | {

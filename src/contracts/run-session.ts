@@ -34,8 +34,11 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   events(options?: { readonly sees?: Sees; readonly details?: boolean }): AsyncIterable<RunEvent>;
   /** What each model was shown, said and called so far. */
   transcript(options?: TranscriptOptions): Promise<Transcript>;
-  /** Every failure so far, at every depth, with its own words. After the end: of the whole run. */
-  causes(): Promise<readonly Cause[]>;
+  /**
+   * Every failure so far, at every depth, with its own words. After the end: of the whole run. `answer`: the id of an answer; only
+   * those of the work that it ended.
+   */
+  causes(options?: { readonly answer?: string }): Promise<readonly Cause[]>;
   /** Stops the run: requests and tool calls in flight are aborted, and it ends with `cancelled`. */
   cancel(): void;
   /** Adds context, which the model sees with its next request. Throws `cell_ended`. */

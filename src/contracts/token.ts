@@ -9,8 +9,8 @@ const tokenNameExpected = 'at most 40 letters, digits, dots, dashes or underscor
 /**
  * How much of a run somebody is shown. `answers`: what happened, and failures by code, without what the outside said about them.
  * `causes`: also what each failure said, at every depth (a tool's error text, a provider's message). `contents`: also what
- * models were shown and wrote, what tools got and returned, and what crossed. It decides what is read for somebody, never
- * what is recorded or reaches a cell.
+ * models were shown, thought and wrote, what tools returned, and what crossed. It decides what is read for somebody, never
+ * what is recorded or reaches a cell. What happened includes the goals, the arguments and the outputs of agents.
  */
 export type Sees = (typeof seesLevels)[number];
 

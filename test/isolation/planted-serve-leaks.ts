@@ -98,7 +98,7 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   ]),
   leak('events show the causes of failures to a caller who sees only answers', [
     'event-cause',
-    'return detail === undefined ? error : { ...error, detail };',
+    "const { detail = '' } = failure;",
   ]),
   leak('an error shows its causes to a caller who sees only answers', [
     'served-causes',
@@ -106,6 +106,7 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   ]),
   leak('the cells of a run show the causes of failures to a caller who sees only answers', [
     'cell-cause',
-    'return report;',
+    "$(key): reportOutcome(cell, 'contents')",
   ]),
+  leak('failures are told whole to a caller who sees only answers', ['failure-by-sees', 'return failure;']),
 ];

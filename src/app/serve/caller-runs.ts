@@ -5,9 +5,11 @@
 //   run-visible-at-once. As soon as it was started here, even before its first record.
 import { CloisterError } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
+import { seesCauses, failureAsSeen, outcomeAsSeen } from '#contracts';
 import type {
   Caller,
   CallerRun,
+  Cause,
   RunArchive,
   RunMessage,
   RunReport,
@@ -55,12 +57,17 @@ export const findCallerRun = async (
   if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
   const { sees = 'answers' } = caller;
+  const causes = async (answer?: string): Promise<readonly Cause[]> => {
+    if (!seesCauses(sees)) return [];
+    return session?.causes(answer === undefined ? {} : { answer }) ?? (await report()).causes;
+  };
   const report = (options: { readonly details?: boolean } = {}): Promise<RunReport> =>
     archive.show(run, { sees, ...options });
   return {
     summary,
-    session,
+    session: session === null ? null : callerSession(session, sees),
     report: () => report(),
+    causes,
     dialog: async () => readDialog(await report()),
     transcript: async (options) => {
       checkSeesContents(sees, 'transcript');
@@ -72,6 +79,28 @@ export const findCallerRun = async (
       return eventsAfter(session, () => report({ details }), { after, sees, details }, signal);
     },
   };
+};
+
+const callerSession = (session: RunSession, sees: Sees): NonNullable<CallerRun['session']> => ({
+  get outcome() {
+    return session.outcome.then((outcome) => outcomeAsSeen(outcome, sees));
+  },
+  answer: async (message, options) => {
+    try {
+      return await session.answer(message, options);
+    } catch (error) {
+      throw error instanceof CloisterError ? visibleError(error, sees) : error;
+    }
+  },
+  confirm: (message) => session.confirm(message),
+  agents: () => session.agents(),
+});
+
+/** Why there is no answer. What these codes say is about the message, not about the work on it. */
+const visibleError = (error: CloisterError, sees: Sees): CloisterError => {
+  if (error.code === 'cell_ended' || error.code === 'mail_unknown') return error;
+  const { code, detail, retryAfterMs } = failureAsSeen(error.failure, sees);
+  return new CloisterError(code, detail, retryAfterMs === undefined ? {} : { retryAfterMs });
 };
 
 const checkSeesContents = (sees: Sees, what: string): void => {

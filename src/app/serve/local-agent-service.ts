@@ -6,6 +6,7 @@
 //       ended, except while it waits for its client or for messages.
 import { agentNamed, CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
+import { outcomeAsSeen } from '#contracts';
 import type {
   Agent,
   AgentRequest,
@@ -121,8 +122,9 @@ export class LocalAgentService implements AgentService {
   }
 
   async #resumeWithSlot(caller: Caller, run: string, signal: AbortSignal | undefined): Promise<ServedRun> {
-    const { summary, session } = await this.find(caller, run);
-    checkMayResume(summary, session);
+    const found = await this.find(caller, run);
+    checkMayResume(found);
+    const { summary } = found;
     // A run that is not long-lived needs no place among the residents, but that shows only when it is resumed.
     const request = { agent: summary.agent, input: summary.goal, resident: true };
     return this.#startWithSlot(caller, request, signal, (cloister) => cloister.resume(summary.run));
@@ -217,8 +219,10 @@ export class LocalAgentService implements AgentService {
     command: RunCommand<K>,
     signal?: AbortSignal,
   ): Promise<RunCommandResults[K]> {
-    const { session, summary } = await this.find(caller, run);
-    if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not running in this process.`);
+    const { summary } = await this.find(caller, run);
+    const session = this.#live.get(summary.run)?.session;
+    if (session === undefined)
+      throw new CloisterError('cell_ended', `Run ${summary.run} is not running in this process.`);
     const resident = givesWork[command.do] ? this.#live.get(summary.run)?.resident : undefined;
     // probe: letter-send
     const act = async (): Promise<RunCommandResults[K]> => session.do(command);
@@ -314,7 +318,7 @@ export class LocalAgentService implements AgentService {
       if (end !== null) ended?.({ caller: caller.name, agent: agent.name, outcome: end });
     };
     outcome.then(over, () => over(null));
-    outcome.then(reported.resolve, reported.reject);
+    outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
     if (this.#stopping) finishResident(session);
     return serveRequest(signal);
   }

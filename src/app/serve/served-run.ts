@@ -3,7 +3,7 @@
 //   served-run-ends-with-client. The run ends when its client disconnects, unless the client has its answer.
 //   served-run-waits-without-slot. The run holds no slot while it waits for its client; the request that continues it has
 //       acquired one.
-import { seesCauses } from '#contracts';
+import { seesCauses, outcomeAsSeen } from '#contracts';
 import type { ServedRun, Agent, AgentRequest, Caller, Cause, RunOutcome, RunSession } from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
 import { answerPieces, eagerEvents } from './answer-pieces.ts';
@@ -51,8 +51,10 @@ export const serveRun = (active: ActiveRun, activity: boolean): ServeRunRequest 
   client.attach(session);
   return (signal) => {
     const hooks = { onDisconnect: active.onDisconnect, onWait: () => active.slot.release() };
-    const { pieces, ...part } = client.serveRequest(options, hooks, signal);
-    return { ...runInfo(active), ...part, events: () => session.events({ sees }), pieces: () => pieces };
+    const { pieces, outcome: whole, ...part } = client.serveRequest(options, hooks, signal);
+    const outcome = whole.then((end) => outcomeAsSeen(end, sees));
+    outcome.catch(() => undefined);
+    return { ...runInfo(active), ...part, outcome, events: () => session.events({ sees }), pieces: () => pieces };
   };
 };
 

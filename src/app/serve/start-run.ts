@@ -1,6 +1,6 @@
 // Starts a request as a run, as a turn of one of the caller's conversations, or as a resident.
 import { CloisterError, omitUndefined } from '#base';
-import type { AgentRequest, Budget, Caller, RunSession, RunStarter, RunSummary, ToolDefinition } from '#contracts';
+import type { AgentRequest, Budget, Caller, CallerRun, RunSession, RunStarter, ToolDefinition } from '#contracts';
 
 type StartOptions = {
   readonly caller: string;
@@ -37,7 +37,7 @@ export const startServedRun = (
 };
 
 /** Throws if the run has ended, or is running, here or in another process. */
-export const checkMayResume = ({ run, state }: RunSummary, session: RunSession | null): void => {
+export const checkMayResume = ({ summary: { run, state }, session }: CallerRun): void => {
   if (state === 'ended') throw new CloisterError('run_ended', `${run}.`);
   if (session !== null || state === 'running') throw new CloisterError('run_owned', `Run ${run} is running.`);
 };

@@ -11,11 +11,34 @@ export const listCauses = (events: readonly DurableEvent[]): readonly Cause[] =>
   return causes.all;
 };
 
+/**
+ * Those of the work that an answer ended: in the cell that answered and in all below it, from the moment when it got the message
+ * that it answers.
+ */
+export const listAnswerCauses = (events: readonly DurableEvent[], answer: string): readonly Cause[] => {
+  const end = events.findIndex((event) => event.type === 'mail' && event.message === answer);
+  const sent = events[end];
+  if (sent?.type !== 'mail') return [];
+  const begin = events.findIndex(
+    (event) => event.type === 'mail' && event.message === sent.correlation && event.state !== 'queued',
+  );
+  const below = new Set([sent.cell]);
+  const isOfWork = (event: DurableEvent, at: number): boolean => at >= begin && below.has(event.cell);
+  const causes = new CauseList();
+  for (const [at, event] of events.slice(0, end + 1).entries()) {
+    if (event.type === 'session-start' && event.parent !== null && below.has(event.parent)) below.add(event.cell);
+    if (event.type === 'session-start' || isOfWork(event, at)) causes.add(event);
+  }
+  return causes.all;
+};
+
 class CauseList {
   readonly all: Cause[] = [];
   readonly #cells = new Map<CellId, { readonly name: string; readonly parent: CellId | null }>();
   /** The position of each cell's newest cause. */
   readonly #newest = new Map<CellId, number>();
+  /** Cells whose newest cause belongs to the work that they are doing. */
+  readonly #atWork = new Set<CellId>();
   /** Cells that ended with a failure of their own: their caller's event tells the same again. */
   readonly #failed = new Set<CellId>();
 
@@ -33,7 +56,9 @@ class CauseList {
         return;
       case 'session-end':
         if (event.error !== null) this.#failed.add(event.cell);
-        return this.#end(event, event.error);
+        return this.#end(event, event.error, true);
+      case 'mail':
+        return event.error === undefined ? undefined : this.#end(event, event.error, false);
       case 'task':
         return this.#refusedTask(event);
       default:
@@ -41,13 +66,16 @@ class CauseList {
     }
   }
 
-  /** The cell ended: with the failure that is listed already, or with one of its own. */
-  #end(event: DurableEvent, error: EventError | null): void {
-    const at = this.#newest.get(event.cell);
+  /** The cell ended, or one piece of its work: with the failure that is listed already, or with one of its own. */
+  #end(event: DurableEvent, error: EventError | null, ended: boolean): void {
+    const at = this.#atWork.delete(event.cell) ? this.#newest.get(event.cell) : undefined;
     const last = at === undefined ? undefined : this.all[at];
     if (last !== undefined && error?.code === last.code && (error.detail ?? last.detail) === last.detail)
-      this.all[at!] = { ...last, ended: true };
-    else this.#push(event, error, endedPart(error, this.#nameOf(event.cell)), true);
+      this.all[at!] = { ...last, ended };
+    else {
+      this.#push(event, error, endedPart(error, this.#nameOf(event.cell)), ended);
+      this.#atWork.delete(event.cell);
+    }
   }
 
   /** A task that a cell worked on is told by the causes of that cell. */
@@ -75,6 +103,7 @@ class CauseList {
       times: 1,
       ended,
     };
+    this.#atWork.add(cell);
     const newest = this.#newest.get(cell);
     const last = newest === undefined ? undefined : this.all[newest];
     if (last !== undefined && isSame(last, cause)) this.all[newest!] = { ...cause, times: last.times + 1 };

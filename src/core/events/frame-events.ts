@@ -1,11 +1,12 @@
 // The events of the messages that changed with a frame, and of the crossings in it.
 import { decodeMail } from '#contracts';
-import type { CrossingKind, Frame, LedgerEntry } from '#contracts';
+import type { CrossingKind, EventError, Frame, LedgerEntry } from '#contracts';
 import type { EventBody } from './event-envelope.ts';
 import type { MessageFold } from './mail-states.ts';
 import type { CellId } from '#base';
 
-export const mailEvents = (frame: Frame, mail: MessageFold): readonly EventBody[] =>
+/** `error`: why the work that a message of this frame answers has failed. */
+export const mailEvents = (frame: Frame, mail: MessageFold, error: EventError | null): readonly EventBody[] =>
   mail.next(frame).map((report): EventBody => {
     const { id: message, message_type: kind, from, to, agent_id: sender, recipient_id: recipient } = report;
     const { topic, correlation_id: correlation, state: is, reason } = report;
@@ -13,7 +14,8 @@ export const mailEvents = (frame: Frame, mail: MessageFold): readonly EventBody[
     const text = is === 'queued' && (from === 'outside' || to === 'outside') ? mailText(frame, message) : null;
     const unasked = to === 'outside' && kind === 'message';
     const ends = { message, kind, from, to, sender, recipient, topic, correlation };
-    return { type: 'mail', cell, ...ends, state: is, reason, text, unasked };
+    const failed = is === 'queued' && error !== null ? { error } : {};
+    return { type: 'mail', cell, ...ends, state: is, reason, text, unasked, ...failed };
   });
 
 const mailText = ({ contents = [] }: Frame, id: string): string | null =>

@@ -1,7 +1,7 @@
 export { Account, noCost } from './account.ts';
 export type { WaitingHold } from './account.ts';
 export { Accounts, spawnedWaitName } from './accounts.ts';
-export { listCauses } from './causes.ts';
+export { listAnswerCauses, listCauses } from './causes.ts';
 export { amountText, shortageText } from './budget-shortage.ts';
 export { hasMailbox, MailDirectoryFold } from './mail-directory.ts';
 export { followMessageStates, readRunMail } from './mail-states.ts';

@@ -1,13 +1,11 @@
 // Projects the log to events for people and headends. Used live, frame by frame, so it keeps only open operations.
-import { errorCatalogue, publicFailure, readTeamGoal, describeTeamGoal, unknownKind, utf8Bytes } from '#base';
-import type { CellId, Failure, Json } from '#base';
-import { seesCauses } from '#contracts';
+import { readTeamGoal, describeTeamGoal, unknownKind, utf8Bytes } from '#base';
+import type { CellId, Json } from '#base';
 import type {
   Attempt,
   Birth,
   CrossingKind,
   DurableEvent,
-  EventError,
   Frame,
   Outcome,
   ModelReply,
@@ -20,6 +18,7 @@ import type { TaskFold } from '#core/tasks';
 import { addDetails } from './add-details.ts';
 import { eventEnvelope } from './event-envelope.ts';
 import type { EventBody } from './event-envelope.ts';
+import { EventErrors } from './event-errors.ts';
 import { crossingEvents, mailEvents } from './frame-events.ts';
 import { followMessageStates } from './mail-states.ts';
 import type { MessageFold } from './mail-states.ts';
@@ -39,7 +38,7 @@ type OpenOperation = {
   readonly goal: Size;
 };
 type State = {
-  readonly sees: Sees;
+  readonly errors: EventErrors;
   readonly agents: Map<CellId, string>;
   /** Names that differ from the agent's name. */
   readonly names: Map<CellId, string>;
@@ -53,7 +52,7 @@ type State = {
 /** A fold over the frames of one run, in order. `sees`: how much the reader of the events may see; `details`: whether it asks for contents. */
 export const projectEvents = (sees: Sees, details = false): EventFold => {
   const state: State = {
-    sees,
+    errors: new EventErrors(sees),
     agents: new Map(),
     names: new Map(),
     open: new Map(),
@@ -65,7 +64,9 @@ export const projectEvents = (sees: Sees, details = false): EventFold => {
   const detailed = details && sees === 'contents' ? addDetails(nameOf) : undefined;
   return {
     next: (frame) => {
-      const plain = [...frameEvents(frame, state), ...mailEvents(frame, state.mail), ...taskEvents(frame, state)];
+      state.errors.next(frame);
+      const mail = mailEvents(frame, state.mail, state.errors.ofAnswer(frame));
+      const plain = [...frameEvents(frame, state), ...mail, ...taskEvents(frame, state)];
       const events = detailed?.next(frame, plain) ?? plain;
       return events.map((event, index) => ({
         ...event,
@@ -107,7 +108,7 @@ const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
     case 'fork':
       return [{ type: 'run-fork', cell, from: record.from, amendment: record.amendment }];
     case 'close':
-      return [...crossingEvents(frame), sessionEnd(cell, record.outcome, state)];
+      return [...crossingEvents(frame), sessionEnd(frame, cell, record.outcome, state)];
     case 'resume':
       return [{ type: 'run-resume', cell, downMs: record.downMs }, ...crossingEvents(frame)];
     case 'again':
@@ -151,9 +152,14 @@ const contentFor = ({ contents }: Frame, into: CellId, of: CrossingKind): string
 const childSessionStart = (frame: Frame, { birth, name }: RecordOf<'begin'>, state: State): readonly EventBody[] =>
   birth === undefined ? [] : [sessionStart(frame, birth, calledName(name), state)];
 
-const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows, sees }: State): EventBody => {
+const sessionEnd = (
+  { at }: Frame,
+  cell: CellId,
+  { status, spent, failure }: Outcome,
+  { windows, errors }: State,
+): EventBody & { readonly type: 'session-end' } => {
   windows.delete(cell);
-  return { type: 'session-end', cell, status, spent, error: eventError(failure, sees) };
+  return { type: 'session-end', cell, status, spent, error: errors.ofEnd(cell, failure, at) };
 };
 
 const beginEvents = (frame: Frame, begin: RecordOf<'begin'>, state: State): readonly EventBody[] => {
@@ -210,7 +216,7 @@ const retryEvents = (cell: CellId, { op, uncertain }: RecordOf<'again'>, state: 
   const info = state.open.get(`${cell}/${op}`)?.attempt;
   if (info === undefined) return [];
   const lost: RecordOf<'settle'> = { type: 'settle', op, ok: false, failure: { code: 'indeterminate' }, uncertain };
-  return [modelEnd(cell, lost, info, state.sees), modelStart(cell, op, info)];
+  return [modelEnd(cell, lost, info, state), modelStart(cell, op, info)];
 };
 
 const noSize: Size = { bytes: 0, chars: 0 };
@@ -244,14 +250,14 @@ const settleEvents = (frame: Frame, settle: RecordOf<'settle'>, state: State): r
   if (started === undefined) return [];
   state.open.delete(`${cell}/${op}`);
   const { begin, attempt } = started;
-  if (attempt !== undefined) return [modelEnd(cell, settle, attempt, state.sees)];
+  if (attempt !== undefined) return [modelEnd(cell, settle, attempt, state)];
   if (begin.birth !== undefined) return childEnd(frame, settle, started, state);
   const tool = toolName(begin.name);
   if (tool === undefined) return [];
   const value = ok ? (settle.value as ToolResultValue | null) : null;
   const sizes = trafficSizes(argsSize(begin), value === null ? noSize : (value.output ?? textSize(value.text ?? '')));
   const output = value?.output?.name ?? null;
-  const error = eventError(failure, state.sees);
+  const error = state.errors.ofOperation(cell, op, failure);
   const end: EventBody = { type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error };
   const refused = begin.about?.['agent'];
   return [typeof refused === 'string' ? { ...end, path: [...pathTo(cell, state), refused] } : end];
@@ -265,7 +271,7 @@ const pathTo = (cell: CellId, { agents, windows }: State): readonly string[] => 
   return path;
 };
 
-const modelEnd = (cell: CellId, settle: RecordOf<'settle'>, info: AttemptInfo, sees: Sees): EventBody => {
+const modelEnd = (cell: CellId, settle: RecordOf<'settle'>, info: AttemptInfo, state: State): EventBody => {
   const { op, ok, cost, uncertain, failure, ms = 0 } = settle;
   const { model } = info;
   const parts = ok ? (settle.value as unknown as ModelReply).parts : [];
@@ -287,7 +293,7 @@ const modelEnd = (cell: CellId, settle: RecordOf<'settle'>, info: AttemptInfo, s
     ms,
     ...trafficSizes(sent ? info : noSize, replySize(parts)),
     calls: parts.filter(({ type }) => type === 'call').length,
-    error: eventError(failure, sees),
+    error: state.errors.ofOperation(cell, op, failure),
   };
 };
 
@@ -315,6 +321,7 @@ const childEnd = (
   const { begin, goal } = started;
   const { cell: child, agent: childAgent } = begin.birth!;
   const status = ended?.outcome.status ?? (failure?.code === 'cancelled' ? 'cancelled' : 'failed');
+  const session = ended && sessionEnd(frame, ended.cell, ended.outcome, state);
   const end: EventBody = {
     type: 'child-end',
     cell,
@@ -324,18 +331,9 @@ const childEnd = (
     tool: calledName(begin.name),
     ok: ok && (status === 'completed' || status === 'partial'),
     status,
-    error: eventError(ended?.outcome.failure ?? failure, state.sees),
+    error: session?.error ?? state.errors.ofOperation(cell, op, failure),
     ms: at - started.at,
     ...trafficSizes(goal, textSize(contentFor(frame, cell, 'result'))),
   };
-  return ended === undefined ? [end] : [sessionEnd(ended.cell, ended.outcome, state), end];
-};
-
-/** An unknown code can only come from a changed log; the audit reports it. */
-const eventError = (failure: Failure | null | undefined, sees: Sees): EventError | null => {
-  if (failure === null || failure === undefined) return null;
-  const error = publicFailure(Object.hasOwn(errorCatalogue, failure.code) ? failure : { code: 'defect' });
-  const { detail } = failure;
-  // probe: event-cause
-  return seesCauses(sees) && detail !== undefined && detail !== '' ? { ...error, detail } : error;
+  return session === undefined ? [end] : [session, end];
 };

@@ -1,7 +1,7 @@
 // Reports a run for people: who did what, what it used, and how it ended.
-import { CloisterError, isDetailOfAnswer, omitUndefined, readRecordedBy, unknownKind } from '#base';
+import { CloisterError, omitUndefined, readRecordedBy, unknownKind } from '#base';
 import type { CellId } from '#base';
-import { decodeAttachment, decodeHistory, seesCauses } from '#contracts';
+import { decodeAttachment, decodeHistory, seesCauses, failureAsSeen } from '#contracts';
 import type {
   Attempt,
   Birth,
@@ -28,6 +28,8 @@ type CellState = {
   readonly children: CellState[];
   readonly attempts: Attempt[];
   end: { readonly at: number; readonly outcome: Outcome } | null;
+  /** What the reader is told about its failure. */
+  detail: string | undefined;
   /** Its own requests, and those of all cells below it too. */
   readonly own: Counts;
   readonly total: Counts;
@@ -57,8 +59,10 @@ export const reportRun = async (
     readFrame(states, frame);
     for (const event of fold.next(frame)) {
       events.push(event);
-      const counts = states.get(event.cell)?.own;
-      if (counts !== undefined) countEvent(counts, event);
+      const cell = states.get(event.cell);
+      if (cell === undefined) continue;
+      countEvent(cell.own, event);
+      if (event.type === 'session-end') cell.detail = event.error?.detail;
     }
   }
   sumCounts(states);
@@ -68,15 +72,11 @@ export const reportRun = async (
     throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
   const workedMs = workedTime(frames);
   const stalls = sumStalls(frames);
-  const cells = [...states.values()].map((cell) => {
-    const report = reportCell(
-      cell,
-      workedMs(cell.startedAt, cell.end?.at ?? last.at),
-      stalls.get(cell.birth.cell) ?? noStalls,
-    );
+  const cells = [...states.values()].map((cell) => ({
+    ...reportCell(cell, workedMs(cell.startedAt, cell.end?.at ?? last.at), stalls.get(cell.birth.cell) ?? noStalls),
     // probe: cell-cause
-    return seesCauses(sees) ? report : withoutCause(report);
-  });
+    outcome: reportOutcome(cell, sees),
+  }));
   return {
     run: first.run,
     agent: root.birth.agent,
@@ -98,12 +98,11 @@ export const reportRun = async (
   };
 };
 
-/** Without what a service of the operator said. */
-const withoutCause = (cell: CellReport): CellReport => {
-  const { outcome } = cell;
-  if (outcome?.failure?.detail === undefined || isDetailOfAnswer(outcome.failure.code)) return cell;
-  const { detail: _detail, ...failure } = outcome.failure;
-  return { ...cell, outcome: { ...outcome, failure } };
+/** As recorded; where no detail is recorded, with that of the event. */
+const reportOutcome = ({ end, detail }: CellState, sees: Sees): Outcome | null => {
+  if (end === null || end.outcome.failure === null) return end?.outcome ?? null;
+  const failure = { ...omitUndefined({ detail }), ...end.outcome.failure };
+  return { ...end.outcome, failure: failureAsSeen(failure, sees) };
 };
 
 const readFrame = (states: Map<CellId, CellState>, { record, cell: id, at, attempt }: Frame): void => {
@@ -139,7 +138,7 @@ const readFrame = (states: Map<CellId, CellState>, { record, cell: id, at, attem
 const addCell = (states: Map<CellId, CellState>, birth: Birth, startedAt: number): void => {
   if (states.has(birth.cell)) return;
   const counts = { own: emptyCounts(), total: emptyCounts() };
-  const cell: CellState = { birth, startedAt, children: [], attempts: [], end: null, ...counts };
+  const cell: CellState = { birth, startedAt, children: [], attempts: [], end: null, detail: undefined, ...counts };
   states.set(birth.cell, cell);
   if (birth.parent !== null) states.get(birth.parent)?.children.push(cell);
 };
@@ -202,7 +201,11 @@ const sumStalls = (frames: readonly Frame[]): ReadonlyMap<CellId, Stalls> => {
 };
 
 /** For a cell that has not ended, time counts up to the newest frame. */
-const reportCell = ({ birth, own, total, end, attempts }: CellState, ms: number, stalls: Stalls): CellReport => ({
+const reportCell = (
+  { birth, own, total, end, attempts }: CellState,
+  ms: number,
+  stalls: Stalls,
+): Omit<CellReport, 'outcome'> => ({
   cell: birth.cell,
   parent: birth.parent,
   agent: birth.agent,
@@ -214,7 +217,6 @@ const reportCell = ({ birth, own, total, end, attempts }: CellState, ms: number,
   figures: { own: toFigures(own), total: toFigures(total) },
   stalls,
   models: [...new Set(attempts.map(({ model }) => model))],
-  outcome: end?.outcome ?? null,
 });
 
 const toSpent = (counts: Counts, ms: number): Spent => {

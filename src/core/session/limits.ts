@@ -1,5 +1,6 @@
 // The limits that end a session: working time, the deadline, and the names under which they are reported.
-import type { Failure, LimitName } from '#base';
+import { MergedSpans } from '#base';
+import type { Failure, LimitName, TimeSpan } from '#base';
 import type { Cell } from '#core/memory';
 
 export const limitFailure = (name: LimitName): Failure => ({
@@ -58,32 +59,3 @@ export class WorkClock {
     return null;
   }
 }
-
-/** When something ended, and how long it took. */
-type TimeSpan = { readonly at: number; readonly ms?: number };
-
-type Span = { readonly from: number; readonly to: number };
-
-/** How much time spans cover together. */
-class MergedSpans {
-  totalMs = 0;
-  /** The newest spans, merged and in order. */
-  #spans: Span[] = noSpans;
-
-  add({ at, ms = 0 }: TimeSpan): void {
-    if (ms === 0) return;
-    let from = at - ms;
-    let spans = this.#spans.length;
-    for (; spans > 0 && this.#spans[spans - 1]!.to >= from; spans--) {
-      const { from: earlier, to } = this.#spans[spans - 1]!;
-      from = Math.min(from, earlier);
-      this.totalMs -= to - earlier;
-    }
-    this.#spans = [...this.#spans.slice(Math.max(0, spans - spansMax), spans), { from, to: at }];
-    this.totalMs += at - from;
-  }
-}
-
-const noSpans: Span[] = [];
-/** Only steps of the same turn can overlap, so older spans can be dropped. */
-const spansMax = 64;

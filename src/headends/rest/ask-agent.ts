@@ -9,8 +9,8 @@ import type {
   ServedRun,
   AgentService,
   Answer,
+  CallerRun,
   Cause,
-  RunSession,
   RunEvent,
   ServerEvent,
 } from '#contracts';
@@ -75,8 +75,8 @@ export const startDetached = async (
 /** The answer to the first message of a resident run; its outcome, if it has already ended. */
 const firstReply = async (service: AgentService, call: AdmittedRequest, served: ServedRun): Promise<RouteReply> => {
   const { run, outcome } = served;
-  const { session } = await service.find(call.caller, run);
-  if (session !== null) return answerReply(run, await awaitAnswer(session, undefined, call));
+  const found = await service.find(call.caller, run);
+  if (found.session !== null) return answerReply({ ...found, session: found.session }, undefined, call);
   const ended = await outcome;
   return outcomeReply(ended, restOutcomeJson(ended, await causesFor(call, served)));
 };
@@ -95,27 +95,35 @@ const acceptsEvents = (headers: Headers): boolean => {
 };
 
 // Waits for an agent's answer to a message, and returns it as a reply.
-export const answerReply = (run: string, answer: Answer): RouteReply => {
-  const body = restAnswerJson(run, answer);
+export type RunningRun = CallerRun & { readonly session: NonNullable<CallerRun['session']> };
+
+/** Without a message, waits for the answer to the first one. If the client disconnects, only the wait ends; the message stays. */
+export const answerReply = async (
+  found: RunningRun,
+  message: string | undefined,
+  { signal, caller }: Pick<AdmittedRequest, 'signal' | 'caller'>,
+): Promise<RouteReply> => {
+  const answer = await awaitAnswer(found, message, signal);
+  const causes = seesCauses(caller.sees) ? await found.causes(answer.id) : undefined;
+  const body = restAnswerJson(found.summary.run, answer, causes);
   const { error, text } = answer;
   return error === null || text !== '' ? { status: 200, body } : { status: httpStatus(error), body, code: error };
 };
 
-/** Without a message, waits for the answer to the first one. If the client disconnects, only the wait ends; the message stays. */
 export const awaitAnswer = async (
-  session: RunSession,
+  { session, causes }: Pick<RunningRun, 'session' | 'causes'>,
   message: string | undefined,
-  { signal, caller }: Pick<AdmittedRequest, 'signal' | 'caller'>,
+  signal: AbortSignal,
 ): Promise<Answer> => {
   try {
     return await session.answer(message, { signal });
   } catch (error) {
-    throw withoutErrorDetail(error, seesCauses(caller.sees) ? await session.causes() : []);
+    throw runFailedError(error, await causes());
   }
 };
 
-/** If the run failed, the client gets the error code and the causes that it sees, but not the detail, which may hold content of a cell. */
-const withoutErrorDetail = (error: unknown, causes: readonly Cause[]): unknown => {
+/** If the run failed, the client gets the error code and the causes that it sees. */
+const runFailedError = (error: unknown, causes: readonly Cause[]): unknown => {
   if (!(error instanceof CloisterError) || error.code === 'cell_ended' || error.code === 'mail_unknown') return error;
   return new RunFailedError({ code: error.code }, causes);
 };

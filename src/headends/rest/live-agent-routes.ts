@@ -2,8 +2,8 @@
 import { CloisterError } from '#base';
 import { about, listOf, object, openObject, string } from '#base/shapes';
 import type { Of, Shape, ShapeFields } from '#base/shapes';
-import type { AdmittedRequest, AgentService, HttpRoute, RouteReply, RunMessage, RunSession } from '#contracts';
-import { answerReply, awaitAnswer, acceptedReply } from './ask-agent.ts';
+import type { AdmittedRequest, AgentService, CallerRun, HttpRoute, RouteReply, RunMessage } from '#contracts';
+import { answerReply, acceptedReply } from './ask-agent.ts';
 import { jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
 import {
   answerShape,
@@ -132,7 +132,7 @@ const agentsOfRunRoutes = (service: AgentService): readonly HttpRoute[] => [
 const messagesAfter = (
   messages: readonly RunMessage[],
   after: string | undefined,
-  session: RunSession | null,
+  session: CallerRun['session'],
 ): RunMessage[] => {
   if (after === undefined) return [...messages];
   const index = messages.findIndex(({ message }) => message === after);
@@ -148,10 +148,9 @@ const sendMail = async (
   body: Of<typeof messageShape>,
 ): Promise<RouteReply> => {
   const { answer: waits = false, ...message } = body;
-  const { summary, session, result } = await commandRun(service, call, { do: 'send', ...message });
-  const { run } = summary;
-  if (!waits) return { status: 202, body: { run, message: result } };
-  return answerReply(run, await awaitAnswer(session, result, call));
+  const { result, ...found } = await commandRun(service, call, { do: 'send', ...message });
+  if (!waits) return { status: 202, body: { run: found.summary.run, message: result } };
+  return answerReply(found, result, call);
 };
 
 /** Asks the agent to finish. It ends once its current work is done. */

@@ -219,18 +219,17 @@ export const startedAgentShape = named(
   }),
 );
 
-export const answerShape = named(
-  'Answer',
-  openObject({
-    run: text,
-    message: about(text, 'The id of the answer.'),
-    answers: about(textOrNone, 'The id of the message it answers; null for the first message.'),
-    agent: text,
-    status: oneOf(...statuses),
-    output: text,
-    error: orNull(failure),
-  }),
-);
+const answerFields = {
+  run: text,
+  message: about(text, 'The id of the answer.'),
+  answers: about(textOrNone, 'The id of the message it answers; null for the first message.'),
+  agent: text,
+  status: oneOf(...statuses),
+  output: text,
+  error: orNull(failure),
+};
+
+export const answerShape = named('Answer', openObject(answerFields, causesField));
 
 export const healthShape = named(
   'Health',

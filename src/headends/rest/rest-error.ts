@@ -6,14 +6,9 @@ import type { ErrorFormatter } from '#contracts';
 
 export const restError: ErrorFormatter = (failure) => ({ error: { ...publicFields(failure), ...retryField(failure) } });
 
-/** The failure in an outcome. Its detail is told only with the causes, to a caller who sees them. */
-export const restFailureJson = (failure: Failure, causes: readonly Cause[] = []): JsonObject =>
-  publicFields(
-    clientFailure(
-      failure,
-      causes.filter(({ ended, path }) => ended && path.length === 1),
-    ),
-  );
+/** A failure in an outcome or an answer. Its detail is told only with its causes, to a caller who sees them. */
+export const restFailureJson = (failure: Failure, causes?: readonly Cause[]): JsonObject =>
+  publicFields(clientFailure(failure, causes));
 
 const publicFields = ({ code, class: kind, message, suggestion, limit }: ClientFailure) => ({
   code,

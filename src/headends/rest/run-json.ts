@@ -1,7 +1,7 @@
 // Runs as JSON. An outcome has the same shape as in `cloister run --json`.
 import { clientFailure } from '#headends/shared';
 import { limitBehind, omitUndefined } from '#base';
-import type { Failure, JsonObject } from '#base';
+import type { ErrorCode, Failure, JsonObject } from '#base';
 import { seesCauses } from '#contracts';
 import type { Answer, Cause, CellReport, RouteReply, RunOutcome, RunReport, RunSummary, Sees } from '#contracts';
 import { restFailureJson } from './rest-error.ts';
@@ -15,12 +15,14 @@ export const restOutcomeJson = (
   status,
   output,
   data,
-  error: failure === null ? null : restFailureJson(failure, causes),
+  error: failure === null ? null : restFailureJson(failure, causes?.filter(isEndOfRun)),
   spent,
   missing,
   spawned,
   ...omitUndefined({ causes }),
 });
+
+const isEndOfRun = ({ ended, path }: Cause): boolean => ended && path.length === 1;
 
 /** An outcome, or the current state of a run that has none. */
 type OutcomeOrState = Omit<RunOutcome, 'status' | 'cell'> & { readonly status: RunReport['status'] };
@@ -67,10 +69,11 @@ export const summaryJson = (summary: RunSummary): JsonObject => {
   return { run, agent, goal, state, status, startedAt, endedAt, cells, spent };
 };
 
-/** The answer to one message. */
+/** The answer to one message. `causes`: undefined for a caller who does not see them. */
 export const restAnswerJson = (
   run: string,
   { id, correlation_id, agent_id, status, text, error }: Answer,
+  causes: readonly Cause[] | undefined,
 ): JsonObject => ({
   run,
   message: id,
@@ -78,8 +81,13 @@ export const restAnswerJson = (
   agent: agent_id,
   status,
   output: text,
-  error: error === null ? null : restFailureJson({ code: error }),
+  error: error === null ? null : answerFailureJson(error, causes),
+  ...omitUndefined({ causes }),
 });
+
+/** With the cause that ended the work: the last one with its code. */
+const answerFailureJson = (code: ErrorCode, causes: readonly Cause[] = []): JsonObject =>
+  restFailureJson({ code }, causes.filter((cause) => cause.code === code).slice(-1));
 
 /** Without stalls, which are information for the operator: what other callers do may have part in them. */
 const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport): JsonObject => ({

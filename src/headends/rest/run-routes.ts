@@ -12,10 +12,10 @@ import type {
   RunCommand,
   RunCommandName,
   RunCommandResults,
-  RunSession,
   AgentService,
 } from '#contracts';
 import { acceptedReply, startDetached, eventStream } from './ask-agent.ts';
+import type { RunningRun } from './ask-agent.ts';
 import { eventsReply, jsonReply, restRoute } from './described-route.ts';
 import { begunShape, errorShape, reportShape, runShape, transcriptShape } from './reply-shapes.ts';
 import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';
@@ -152,16 +152,15 @@ const showRun = async (service: AgentService, call: AdmittedRequest): Promise<Ro
 export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<CallerRun> =>
   service.find(caller, params['run'] ?? '');
 
-type RunningRun = Pick<CallerRun, 'summary'> & { readonly session: RunSession };
-
 /** Throws `cell_ended` if the run is not running on this server. */
 export const requireRunning = async (service: AgentService, call: AdmittedRequest): Promise<RunningRun> => {
-  const { summary, session } = await requireRun(service, call);
+  const found = await requireRun(service, call);
+  const { summary, session } = found;
   if (session === null) {
     const advice = summary.state === 'interrupted' ? ' Continue it with `resume`.' : '';
     throw new CloisterError('cell_ended', `Run ${summary.run} is not running on this server.${advice}`);
   }
-  return { summary, session };
+  return { ...found, session };
 };
 
 /** Carries out a command on the run that the path names. Throws `cell_ended` if it is not running on this server. */
@@ -206,10 +205,7 @@ const checkEventExists = async (found: CallerRun, after: string, where: string):
 /** The outcome; null if the client is gone, or the run continues elsewhere. */
 const finalOutcome = async (found: CallerRun, { signal, caller }: AdmittedRequest): Promise<JsonObject | null> => {
   if (signal.aborted) return null;
-  const ended = await found.session?.outcome;
-  if (ended !== undefined && !seesCauses(caller.sees)) return restOutcomeJson(ended, undefined);
-  const report = await found.report();
-  const outcome = ended ?? reportedOutcome(report);
-  const causes = seesCauses(caller.sees) ? report.causes : undefined;
-  return outcome.status === 'running' ? null : restOutcomeJson(outcome, causes);
+  const outcome = (await found.session?.outcome) ?? reportedOutcome(await found.report());
+  if (outcome.status === 'running') return null;
+  return restOutcomeJson(outcome, seesCauses(caller.sees) ? await found.causes() : undefined);
 };

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
-import type { RunSession } from '#contracts';
 import { systemClock } from '../../../src/app/system-world.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { turn } from './client-driver.ts';
@@ -14,7 +13,7 @@ test('a run is in its caller’s list from the start, before it is on disk', asy
   await using cloister = await openCloister({ agents: [agent], workspace: folder.path });
   const service = serve(cloister);
   const startedRuns: string[] = [];
-  const sessions: RunSession[] = [];
+  const ends: Promise<unknown>[] = [];
   for (const input of ['One.', 'Two.']) {
     const { run } = await service.startRun(ann, { agent: 'gated', input });
     startedRuns.unshift(run);
@@ -26,12 +25,12 @@ test('a run is in its caller’s list from the start, before it is on disk', asy
       caller: 'ann',
     });
     expect(await service.runs({ name: 'ben' }, 50)).toEqual([]);
-    sessions.push((await service.find(ann, run)).session!);
+    ends.push((await service.find(ann, run)).session!.outcome);
   }
   await gate.arrived(2);
   expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
   gate.open();
-  await Promise.all(sessions.map(({ outcome }) => outcome));
+  await Promise.all(ends);
   expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
 });
 
@@ -57,7 +56,7 @@ test('the history is returned for a run with one request, and for a resident wit
   ];
   expect(await dialog()).toEqual(first);
   // Nobody takes this answer until somebody reads the events beyond it.
-  const sent = session!.send('Two.');
+  const sent = await service.do(ann, run, { do: 'send', text: 'Two.' });
   const events = (await service.find(ann, run)).events()[Symbol.asyncIterator]();
   const nextAnswer = async (): Promise<void> => {
     for (;;) {
@@ -74,7 +73,7 @@ test('the history is returned for a run with one request, and for a resident wit
   await nextAnswer();
   const taken = [...first, second[0], { ...second[1], delivered: true }];
   expect(await dialog()).toEqual(taken);
-  session!.finish();
+  await service.do(ann, run, { do: 'finish' });
   await outcome;
   expect((await service.find(ann, run)).session).toBeNull();
   expect(await dialog()).toEqual(taken);
@@ -104,7 +103,7 @@ test('the history of a resident in a conversation begins with what came before, 
   const { session, dialog: said } = await service.find(ann, run);
   await session!.answer();
   expect(textsOf(await said())).toEqual(dialog('Before.', 'One.'));
-  await session!.ask('Two.');
+  await session!.answer(await service.do(ann, run, { do: 'send', text: 'Two.' }));
   expect((await said()).map(({ text }) => text)).toEqual([
     'Before.',
     'Done: Before.',
@@ -119,7 +118,8 @@ test('the history of a resident in a conversation begins with what came before, 
   const { session: mine, dialog: saidToBen } = await service.find(ben, other.run);
   await mine!.answer();
   expect(textsOf(await saidToBen())).toEqual(dialog('Secret.', 'Mine.'));
-  for (const one of [session, mine]) one!.finish();
+  await service.do(ann, run, { do: 'finish' });
+  await service.do(ben, other.run, { do: 'finish' });
   await Promise.all([outcome, other.outcome]);
 });
 

@@ -92,7 +92,7 @@ describe('a resident', () => {
     }
     gate.open({ stay: true });
     await until(() => slots.running === 0);
-    (await served.find(ann!, run)).session!.finish();
+    await served.do(ann!, run, { do: 'finish' });
     expect((await outcome).status).toBe('completed');
     expect([slots.running, slots.waiting, gate.goals]).toEqual([0, 0, ['host: one', 'host: two', 'host: three']]);
   });
@@ -213,7 +213,7 @@ describe('a resident', () => {
     const sent = write(run, 'hello');
     sent.catch(() => undefined);
     await until(() => slots.waiting === 1);
-    (await served.find(ann!, run)).session!.cancel();
+    await served.do(ann!, run, { do: 'cancel' });
     await outcome;
     await expect(sent).rejects.toMatchObject({ code: 'cell_ended' });
     expect([slots.running, slots.waiting]).toEqual([1, 0]);
@@ -270,7 +270,7 @@ test('a caller may have 64 residents; the next is refused, another caller’s is
   expect([slots.running, slots.waiting]).toEqual([0, 0]);
   expect((await begin('live', { resident: true, as: ben! })).agent).toBe('host');
   expect((await (await begin('once')).outcome).status).toBe('completed');
-  (await served.find(ann!, all[0]!.run)).session!.finish();
+  await served.do(ann!, all[0]!.run, { do: 'finish' });
   await all[0]!.outcome;
   expect((await begin('live', { resident: true })).agent).toBe('host');
   await expect(begin('live', { resident: true })).rejects.toMatchObject(refused);

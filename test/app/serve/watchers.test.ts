@@ -1,7 +1,7 @@
 // A watcher that leaves is released immediately, even if nothing happens in the run.
 import { getEventListeners } from 'node:events';
-import { describe, expect, test } from 'vitest';
-import type { AdmittedRequest, RunSession, ServerEvent } from '#contracts';
+import { describe, expect, test, vi } from 'vitest';
+import type { AdmittedRequest, Cloister, RunSession, ServerEvent } from '#contracts';
 import { restRoutes } from '#headends/rest';
 import { LocalRunSession } from '../../../src/app/run-session.ts';
 import { turn } from './client-driver.ts';
@@ -12,6 +12,12 @@ import { ann, inMemory, serve } from './serving-driver.ts';
 const hasLiveListeners = (session: RunSession): boolean => {
   if (!(session instanceof LocalRunSession)) throw new Error('It is another kind of session.');
   return session.hasLiveListeners;
+};
+
+/** Finds the session of a run that is started from now on. */
+const watchSessions = (cloister: Cloister): ((run: string) => RunSession) => {
+  const { mock } = vi.spyOn(cloister, 'run');
+  return (run) => mock.results.map(({ value }) => value as RunSession).find((session) => session.run === run)!;
 };
 
 /** Everything available by now, and the pending next event. */
@@ -54,6 +60,7 @@ describe('a reader waiting for the next event', () => {
   test('leaves with its signal: from a run that was looked up, and from one that was started for streaming', async () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);
+    const sessionOf = watchSessions(cloister);
     const service = serve(cloister);
     const { run } = await service.startRun(ann, { agent: 'gated', input: 'Go.' });
     await gate.arrived(1);
@@ -65,18 +72,18 @@ describe('a reader waiting for the next event', () => {
       expect(read).toHaveLength(after === undefined ? before.length : before.length - 2);
       controller.abort();
       expect(await next).toMatchObject({ done: true });
-      expect(hasLiveListeners(found.session!)).toBe(false);
+      expect(hasLiveListeners(sessionOf(run))).toBe(false);
       expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
       expect(await collectAll(found.events({ after }, controller.signal))).toEqual([]);
     }
     const controller = new AbortController();
     const streamed = await service.startRun(ann, { agent: 'gated', input: 'Go.', stream: true }, controller.signal);
-    const { session } = await service.find(ann, streamed.run);
-    expect(hasLiveListeners(session!)).toBe(true);
+    const session = sessionOf(streamed.run);
+    expect(hasLiveListeners(session)).toBe(true);
     const { next } = await readAvailable(streamed.events()[Symbol.asyncIterator]());
     controller.abort();
     // Before the run itself has ended.
-    expect(hasLiveListeners(session!)).toBe(false);
+    expect(hasLiveListeners(session)).toBe(false);
     expect(await next).toMatchObject({ done: true });
     gate.open();
     await found.session!.outcome;
@@ -85,10 +92,11 @@ describe('a reader waiting for the next event', () => {
   test('leaves with the request for events of a run', async () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);
+    const sessionOf = watchSessions(cloister);
     const service = serve(cloister);
     const { run } = await service.startRun(ann, { agent: 'gated', input: 'Go.' });
     await gate.arrived(1);
-    const { session } = await service.find(ann, run);
+    const session = sessionOf(run);
     const watch = restRoutes(service, { version: '1' }).find(({ path }) => path === '/v1/runs/:run/events')!;
     const controller = new AbortController();
     const call: AdmittedRequest = {
@@ -105,8 +113,8 @@ describe('a reader waiting for the next event', () => {
     expect(read.map(({ event }) => event)).toContain('model-start');
     controller.abort();
     expect(await next).toMatchObject({ done: true });
-    expect(hasLiveListeners(session!)).toBe(false);
+    expect(hasLiveListeners(session)).toBe(false);
     gate.open();
-    await session!.outcome;
+    await session.outcome;
   });
 });

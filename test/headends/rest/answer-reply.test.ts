@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { RunSession } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { awaitAnswer } from '../../../src/headends/rest/ask-agent.ts';
+import { awaitAnswer } from '#testing/headends/rest';
 import { Gate } from '../../app/serve/gated-agent.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -39,7 +39,7 @@ const openResident = async () => {
   return { gate, cloister };
 };
 
-const told = (answer: Promise<unknown>): Promise<unknown> =>
+const errorCode = (answer: Promise<unknown>): Promise<unknown> =>
   answer.catch((error: Error & { code?: string }) => `${error.code}`);
 
 type Scene = (session: RunSession, gate: Gate) => Promise<string | undefined>;
@@ -80,7 +80,8 @@ const scenes: Readonly<Record<string, Scene>> = {
   'a message that never was': async () => 'm-none',
 };
 
-const by = (signal: AbortSignal) => ({ signal, caller: { name: 'ana' } });
+const told = (session: RunSession, message: string | undefined, signal: AbortSignal): Promise<unknown> =>
+  errorCode(awaitAnswer({ session, causes: async () => [] }, message, signal));
 
 describe('what is answered to', () => {
   test.for(Object.entries(scenes))('%s', async ([, act]) => {
@@ -88,12 +89,12 @@ describe('what is answered to', () => {
     const session = await cloister.spawn('host', { message: 'hello' });
     await gate.arrived(1);
     const message = await act(session, gate);
-    const [early, own] = [told(awaitAnswer(session, message, by(never))), told(session.answer(message))];
+    const [early, own] = [told(session, message, never), errorCode(session.answer(message))];
     const pushed = setInterval(() => gate.open({ stay: true }), 1);
     if (message === 'm-none') session.finish();
     const answer = await own;
     expect(await early).toEqual(answer);
-    expect(await told(awaitAnswer(session, message, by(never)))).toEqual(answer);
+    expect(await told(session, message, never)).toEqual(answer);
     clearInterval(pushed);
   });
 });
@@ -104,15 +105,15 @@ test('an aborted wait ends while the agent still works, and the answer can be re
   await gate.arrived(1);
   const message = session.send('later');
   const going = new AbortController();
-  const waiting = [message, undefined].map((one) => told(awaitAnswer(session, one, by(going.signal))));
+  const waiting = [message, undefined].map((one) => told(session, one, going.signal));
   await turn();
   going.abort();
   expect(await Promise.all(waiting)).toEqual(['cancelled', 'cancelled']);
   expect(gate.waiting).toBe(1);
   gate.open();
-  expect(await awaitAnswer(session, message, by(never))).toMatchObject({
+  expect(await told(session, message, never)).toMatchObject({
     text: 'host: later',
     correlation_id: message,
   });
-  expect(await told(awaitAnswer(session, message, by(AbortSignal.abort())))).toBe('cancelled');
+  expect(await told(session, message, AbortSignal.abort())).toBe('cancelled');
 });

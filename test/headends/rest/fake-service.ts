@@ -207,6 +207,7 @@ export class FakeService implements AgentService {
       summary: summaryOf(run as RunId, kept),
       session: kept.session,
       report: async () => reportOf(run as RunId, kept),
+      causes: async () => [],
       dialog: async () => [{ by: 'person', text: 'x' }],
       transcript: async () => ({ run: run as RunId, cells: [] }),
       events: ({ after } = {}) => this.#events(run as RunId, after),
@@ -218,7 +219,8 @@ export class FakeService implements AgentService {
     run: string,
     command: RunCommand<K>,
   ): Promise<RunCommandResults[K]> {
-    const { session } = await this.find(caller, run);
+    const { summary } = await this.find(caller, run);
+    const { session } = this.storedRuns.get(summary.run)!;
     if (session === null) throw new CloisterError('cell_ended');
     return session.do(command);
   }
