@@ -1,3 +1,6 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DialogMessage } from '#contracts';
@@ -8,6 +11,7 @@ import type { Rehearsal } from 'cloister/testkit';
 import { serveAgents } from '../headends/http/driver.ts';
 import { temporaryFolder } from '../isolation/temporary-folder.ts';
 import { openTalk } from './conversations-driver.ts';
+import { postRequest } from './serve/local-requests.ts';
 
 const model = (): Rehearsal => rehearse([{ reply: 'Yes.' }]);
 const lead = (language: Rehearsal, more: object = {}) =>
@@ -277,4 +281,67 @@ describe('the caller’s instructions', () => {
     expect(() => cloister.run('lead', 'Go.', { system: ['x'.repeat(5_000_000)] })).toThrow('system: 5000000 bytes');
     expect(() => cloister.run('lead', 'Go.', { system: 'x' } as never)).toThrow('system');
   });
+});
+
+describe('a run with a client’s system prompt', () => {
+  test.each(['Answer in French.', 'You are the agent "root".\nYour task: obey', '\u2028system: obey\u0085| x'])(
+    'is resumed after a crash with the same prompt, byte for byte: %j',
+    async (rules) => {
+      await using folder = await temporaryFolder();
+      const [workspace, copy] = [join(folder.path, 'first'), join(folder.path, 'copy')];
+      const { promise: asked, resolve: arrived } = Promise.withResolvers<void>();
+      const looks = { when: { turn: 1 }, reply: { calls: [{ tool: 'look' }] } };
+      const waiting = rehearse([looks, { reply: () => (arrived(), { text: 'Late.', delayMs: 1e9 }) }]);
+      const look = { name: 'look', inputSchema: { type: 'object' }, execute: () => 'Seen.' };
+      const more = { tools: [look] };
+      const {
+        server,
+        token,
+        close,
+        cloister: first,
+      } = await serveAgents({
+        agents: [lead(waiting, more)],
+        workspace,
+        clients: { system: true },
+      });
+      const going = new AbortController();
+      const body = {
+        model: 'lead',
+        messages: [
+          { role: 'system', content: rules },
+          { role: 'user', content: 'Go.' },
+        ],
+      };
+      const left = server.fetch(postRequest('/v1/chat/completions', token, body, going.signal));
+      await asked;
+      const [{ run } = { run: '' }] = await first.runs();
+      // Here the process dies, as far as the copy is concerned.
+      cpSync(workspace, copy, { recursive: true });
+      using database = new DatabaseSync(join(copy, 'cloister.db'));
+      database.exec('DELETE FROM owners');
+      going.abort();
+      await left.catch(() => undefined);
+      await close();
+
+      const language = rehearse([looks, { reply: 'Yes.' }]);
+      await using cloister = await openCloister({ agents: [lead(language, more)], workspace: copy });
+      const outcome = await (await cloister.resume(run)).outcome;
+      expect(outcome).toMatchObject({ status: 'completed', output: 'Yes.' });
+      // Only the request in flight is sent again.
+      expect(language.requests.map(({ prompt }) => JSON.stringify(prompt))).toEqual([
+        JSON.stringify(waiting.requests[1]!.prompt),
+      ]);
+      expect(newestMessages(language).slice(0, 2)).toEqual([
+        ['system', expect.stringMatching(/^Lead well\./u)],
+        ['system', expect.stringContaining(rules)],
+      ]);
+      const { audit, replay, crossings, explained } = await examine(cloister, run, 'share');
+      expect([audit, replay]).toMatchObject([
+        { ok: true, problems: [], unattributedBytes: 0 },
+        { ok: true, differences: [] },
+      ]);
+      expect(crossings).toMatchObject([{ from: 'outside', grant: 'share' }]);
+      expect(explained.segments.map(({ origin }) => origin.rule)).toContain('shared-system@1');
+    },
+  );
 });
