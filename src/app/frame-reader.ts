@@ -16,6 +16,9 @@ export type FrameFold<T> = { next(frame: Frame): readonly T[] };
 /** Reads all frames of the run so far. */
 type ReadRecordedFrames = () => Promise<readonly Frame[]>;
 
+/** `lag` makes the item that says that live pieces were dropped. A piece of infinite size is the first that was. */
+type LivePiece<T> = { readonly piece: T; readonly bytes: number; readonly lag: () => T };
+
 const waitingMax = 2_000;
 
 export class FrameReader<T> {
@@ -23,7 +26,9 @@ export class FrameReader<T> {
   readonly #readRecorded: ReadRecordedFrames | undefined;
   #waiting: { readonly item: T; readonly bytes: number }[] = [];
   #bytes = 0;
-  #beforeCatchUp: Frame[] | null = [];
+  /** What arrives while the log is read for this reader, in order. */
+  #beforeCatchUp: (Frame | LivePiece<T>)[] | null = [];
+  #earlyBytes = 0;
   #next = 0;
   #newest = -1;
   #ended = false;
@@ -33,8 +38,6 @@ export class FrameReader<T> {
   #lagging = false;
   /** The log as last read, while memory allows: a reader that is far behind needs it repeatedly. */
   #lastRead: WeakRef<readonly Frame[]> | undefined;
-  /** Makes the item that says that live pieces were dropped while the reader was catching up. */
-  #pendingLag: (() => T) | undefined;
   #wake: (() => void) | null = null;
 
   /** Without a way to read recorded frames, everything is buffered. */
@@ -59,30 +62,39 @@ export class FrameReader<T> {
     }
   }
 
-  /** Handles the frames recorded before this reader came, then those that arrived meanwhile. */
+  /** Handles the frames recorded before this reader came, then what arrived meanwhile. */
   catchUp(past: readonly Frame[]): void {
     const early = this.#beforeCatchUp ?? [];
+    const firstEarly = early.find((one) => 'no' in one)?.no ?? Infinity;
     this.#beforeCatchUp = null;
+    this.#earlyBytes = 0;
     if (past.length > 0) this.#lastRead = new WeakRef(past);
     for (const frame of past) {
-      if (this.#behind) break;
+      if (this.#behind || frame.no >= firstEarly) break;
       this.frame(frame);
     }
-    for (const frame of early) this.frame(frame);
-    const lag = this.#pendingLag;
-    this.#pendingLag = undefined;
-    if (lag !== undefined) this.#lag(lag);
+    for (const one of early) {
+      if ('no' in one) this.frame(one);
+      else this.#addLive(one);
+    }
   }
 
-  /** Live pieces are never shown before earlier records, nor to a reader that lags. `lag` makes the item that says so. */
+  /** Live pieces keep their place among the records. A reader that lags gets none; `lag` makes the item that says so. */
   pushLive(piece: T, chars: number, lag: () => T): void {
+    const live = { piece, bytes: pieceBytes + 2 * chars, lag };
+    if (this.#beforeCatchUp === null) this.#addLive(live);
+    else if (!this.#lagging) this.#keepForLater(this.#beforeCatchUp, live);
+  }
+
+  #keepForLater(early: (Frame | LivePiece<T>)[], live: LivePiece<T>): void {
+    const isFull = this.#earlyBytes >= bufferedBytesMax;
+    this.#earlyBytes += live.bytes;
+    if (!isFull) early.push(this.#earlyBytes < bufferedBytesMax ? live : { ...live, bytes: Infinity });
+  }
+
+  #addLive({ piece, bytes, lag }: LivePiece<T>): void {
     if (this.#lagging) return;
-    if (this.#beforeCatchUp !== null) {
-      this.#pendingLag ??= lag;
-      return;
-    }
-    const bytes = pieceBytes + 2 * chars;
-    if (this.#behind || this.#isFull(bytes)) return this.#lag(lag);
+    if (this.#behind || this.#isFull(bytes) || bytes === Infinity) return this.#lag(lag);
     this.#push(piece, bytes);
     this.#wake?.();
   }

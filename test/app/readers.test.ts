@@ -34,13 +34,18 @@ const open = () => {
   const items = reader.items();
   let lags = 0;
   let pushed = 0;
+  /** Everything in the order in which it happened. */
+  const sent: Item[] = [];
   return {
+    sent: (): readonly Item[] => sent,
     write: (): void => {
+      sent.push({ no: frames.length });
       frames.push(frame(frames.length));
       reader.frame(frames.at(-1)!);
     },
     say: (chars: number): void => {
       pushed += 1;
+      sent.push({ live: pushed });
       const before = lags;
       reader.pushLive({ live: pushed }, chars, () => {
         lags += 1;
@@ -84,7 +89,7 @@ const drain = async (log: ReturnType<typeof open>): Promise<readonly Item[]> => 
 
 describe('a reader', () => {
   // invariant: reader-once-in-order
-  test('gets everything recorded once and in order, and is told where live pieces are missing', () =>
+  test('gets everything recorded once and all in order, and is told where live pieces are missing', () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
         const log = open();
@@ -132,26 +137,40 @@ describe('a reader', () => {
           }
         }
         if (last !== said) expect(lagged).toBe(true);
+        const arrived = new Set(seen.filter((item) => item !== 'lag').map((item) => JSON.stringify(item)));
+        expect(seen.filter((item) => item !== 'lag')).toEqual(
+          log.sent().filter((item) => arrived.has(JSON.stringify(item))),
+        );
       }),
       { numRuns: testRuns(150) },
     ));
 
-  test('is told that live pieces are missing if they came while the log was being read for it', async () => {
-    const log = open();
-    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-    for (let no = 0; no < 2_500; no++) log.write();
-    for (let no = 0; no < 2_000; no++) await log.take();
-    const next = log.take();
-    await turn();
-    // The reader is waiting for the log at this point.
-    log.say(1);
-    log.letRead();
-    await turn();
-    log.say(1);
-    const rest = [(await next).value as Item, ...(await drain(log))];
-    expect(rest.slice(0, 500)).toEqual(Array.from({ length: 500 }, (_, place) => ({ no: 2_000 + place })));
-    expect(rest.slice(500)).toEqual(['lag', { live: 2 }]);
-  });
+  test.each([
+    [1, [{ live: 1 }, { live: 2 }, { no: 2_500 }, { live: 3 }]],
+    // The second does not fit any more.
+    [100_000, [{ live: 1 }, 'lag', { no: 2_500 }]],
+    [200_000, ['lag', { no: 2_500 }]],
+  ])(
+    'gets live pieces of %i characters that come while the log is read for it, as far as they fit',
+    async (chars, expected) => {
+      const log = open();
+      const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+      for (let no = 0; no < 2_500; no++) log.write();
+      for (let no = 0; no < 2_000; no++) await log.take();
+      const next = log.take();
+      await turn();
+      // The reader is waiting for the log at this point.
+      log.say(chars);
+      log.say(chars);
+      log.write();
+      log.say(chars);
+      log.letRead();
+      await turn();
+      const rest = [(await next).value as Item, ...(await drain(log))];
+      expect(rest.slice(0, 500)).toEqual(Array.from({ length: 500 }, (_, place) => ({ no: 2_000 + place })));
+      expect(rest.slice(500)).toEqual(expected);
+    },
+  );
 
   test('that takes nothing has a bounded number of items waiting', () => {
     const log = open();

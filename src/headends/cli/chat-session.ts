@@ -15,6 +15,7 @@ export type ChatSession = {
   readonly session: RunSession;
   /** Shows progress until the answer arrives or the run ends. */
   showWhileWorking(answer: Promise<Answer>): Promise<Answer>;
+  /** Without an answer, what was streamed is marked as not finished. */
   readonly printAnswer: AnswerView['print'];
   /** Prints a line without disturbing the progress display. */
   notice(words: string): void;
@@ -81,13 +82,12 @@ export const openChatSession = (
     try {
       const given = await answer;
       await waitUntilShown(given.id);
-      progress.erase();
       return given;
     } catch (error) {
       await ended;
       throw error;
     } finally {
-      progress.close();
+      progress.erase();
       progress = undefined;
       restored();
     }

@@ -277,6 +277,7 @@ const reportEnd = async (chat: Chat, chatSession: ChatSession, context: CommandC
   const { request } = chat;
   try {
     const outcome = await chatSession.session.outcome;
+    if (!request.json) chatSession.printAnswer({ output: '', data: null });
     await printCauses(chat, chatSession, context);
     if (request.json) output.jsonLine({ conversation: request.conversation, ...cliOutcomeJson(outcome) });
     else {

@@ -39,6 +39,7 @@ import {
   transcriptOf,
 } from './scene.ts';
 import type { Scene } from './scene.ts';
+import { TerminalScreen } from './terminal-screen.ts';
 
 export {
   childId,
@@ -410,49 +411,9 @@ export const cli = async (...given: Parameters<typeof startCli>) => {
 /** ESC, as a constant so that patterns can contain it. */
 export const escape = '\u001B';
 
-/** What a terminal shows after these bytes: rows from the first one, scrolled ones included. */
-export const emulate = (bytes: string, columns: number, rows = 24) => {
-  const lines: string[][] = [[]];
-  let [row, column, cursorVisible, wrapped] = [0, 0, true, false];
-  const goTo = (to: number): void => {
-    // The cursor cannot move above the screen.
-    row = Math.max(Math.max(0, lines.length - rows), to);
-    while (lines.length <= row) lines.push([]);
-  };
-  const tokens = bytes.matchAll(
-    new RegExp(String.raw`${escape}\[(?<parameter>[?\d;]*)(?<final>[A-Za-z])|[\s\S]`, 'gu'),
-  );
-  for (const token of tokens) {
-    const { parameter = '', final } = token.groups ?? {};
-    if (final === 'A') goTo(row - Number(parameter === '' ? 1 : parameter));
-    else if (final === 'G') column = Number(parameter === '' ? 1 : parameter) - 1;
-    else if (final === 'K') lines[row]?.splice(column);
-    else if (final === 'J') {
-      lines[row]?.splice(column);
-      for (const line of lines.slice(row + 1)) line.length = 0;
-    } else if (final === 'l' || final === 'h') cursorVisible = final === 'h';
-    else if (final === 'm') continue;
-    else if (token[0] === '\r') column = 0;
-    else if (token[0] === '\n') {
-      goTo(row + 1);
-      column = 0;
-    } else {
-      if (column >= columns) {
-        wrapped = true;
-        goTo(row + 1);
-        column = 0;
-      }
-      const line = lines[row] ?? [];
-      while (line.length < column) line.push(' ');
-      line[column] = token[0];
-      column += 1;
-      if (/[\u3000-\u9FFF\u{1F300}-\u{1FAFF}]/u.test(token[0])) {
-        line[column] = '';
-        column += 1;
-      }
-    }
-  }
-  const text = lines.map((line) => line.join('').trimEnd());
-  while (text.at(-1) === '') text.pop();
-  return { lines: text, cursorVisible, wrapped };
+/** What a terminal shows after these bytes. */
+export const emulate = (bytes: string, columns: number, rows = 24): TerminalScreen => {
+  const screen = new TerminalScreen(columns, rows);
+  screen.write(bytes);
+  return screen;
 };

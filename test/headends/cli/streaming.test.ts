@@ -130,6 +130,50 @@ test('a chat streams each answer, and keeps what agents say unasked apart', asyn
   expect(lines.filter((line) => / cells? · /u.test(line))).toHaveLength(2);
 });
 
+/** A chat with one message, after `first` was printed; and all that was printed until then. */
+const chatUntil = async (first: string, { args = [], tty }: { args?: readonly string[]; tty: boolean }) => {
+  const script: ScriptLine[] = [{ reply: { pieces: ['Half of it', ' and the rest.'], pieceDelayMs: 50 } }];
+  const chat = startCli(['chat', 'lead', ...args], undefined, {
+    terminal: { tty },
+    behaviour: {
+      lines: { isTerminal: tty, texts: ['one'] },
+      opens: () => openCloister({ agents: [lead(script)] }),
+    },
+  });
+  const state = { isOver: false };
+  void chat.code.finally(() => (state.isOver = true));
+  while (!state.isOver && !chat.screen().includes(first)) await chat.pass(100);
+  return { chat, printed: chat.stdout() };
+};
+
+test('the first answer of a chat is streamed to a pipe, too', async () => {
+  const { chat, printed } = await chatUntil('Half of it', { args: ['--stream'], tty: false });
+  expect(printed).toBe('Half of it');
+  expect(await chat.code).toBe(0);
+  expect(chat.stdout()).toBe('Half of it and the rest.\n');
+});
+
+test('Ctrl-C in the middle of an answer of a chat ends it on a line of its own, as not finished', async () => {
+  const onTerminal = await chatUntil('Half of it', { tty: true });
+  onTerminal.chat.interrupt();
+  expect(await onTerminal.chat.code).toBe(130);
+  const { lines, cursorVisible } = emulate(onTerminal.chat.screen(), 80);
+  expect(lines.slice(1, 3)).toEqual(['Half of it', '(not finished)']);
+  expect(lines[3]).toMatch(/ 1 cell · /u);
+  expect(lines.slice(4)).toContain('error: The operation was cancelled.');
+  expect(cursorVisible).toBe(true);
+
+  const streamed = await chatUntil('Half of it', { args: ['--stream'], tty: false });
+  streamed.chat.interrupt();
+  expect(await streamed.chat.code).toBe(130);
+  expect(streamed.chat.stdout()).toBe('Half of it\n');
+
+  const atEnd = await chatUntil('started run', { tty: false });
+  atEnd.chat.interrupt();
+  expect(await atEnd.chat.code).toBe(130);
+  expect(atEnd.chat.stdout()).toBe('');
+});
+
 /** What is printed of an answer that comes in these pieces. */
 const printed = (
   pieces: readonly string[],

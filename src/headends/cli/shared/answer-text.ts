@@ -7,7 +7,7 @@ import type { RunEvent } from '#contracts';
 import { renderText } from './markdown.ts';
 import type { LineRenderer } from './markdown.ts';
 import type { Paint } from './output.ts';
-import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
+import { sanitizeBlock, sanitizeLine, unifyLineBreaks } from './sanitize-text.ts';
 
 type AnswerTextOptions = { readonly paint: Paint; readonly newRenderer: () => LineRenderer };
 
@@ -33,8 +33,6 @@ export class AnswerText {
   #calls: number | null = null;
   /** Pieces are missing, so nothing more of the attempt is shown. */
   #isLost = false;
-  /** Pieces at its beginning may be missing. */
-  #hasGap = false;
 
   constructor(options: AnswerTextOptions) {
     this.#options = options;
@@ -43,9 +41,7 @@ export class AnswerText {
 
   note(event: RunEvent): void {
     if (event.type === 'session-start' && event.parent === null) this.#root = event.cell;
-    // A reader that has just come has often missed nothing but the beginning of the attempt itself.
-    if (event.type === 'text-lag' && this.#text === '') this.#hasGap = true;
-    else if (event.type === 'text-lag') this.skip();
+    if (event.type === 'text-lag') this.skip();
     if (event.cell !== this.#root) return;
     switch (event.type) {
       case 'text-delta':
@@ -57,7 +53,6 @@ export class AnswerText {
         break;
       case 'model-start':
         this.#takeBack();
-        this.#hasGap = false;
         break;
       case 'model-end':
         this.#calls = event.ok ? event.calls : 0;
@@ -100,8 +95,7 @@ export class AnswerText {
       this.#endText();
     } else if (isShown && whole.trimEnd() === shown.trimEnd()) this.#endText();
     else {
-      const isNew = this.#hasGap ? 'some of it is missing here; the whole answer follows' : 'not part of the answer';
-      this.#close(whole === '' ? 'not finished' : isNew);
+      this.#close(whole === '' ? 'not finished' : 'not part of the answer');
       const text = sanitizeBlock(whole).trimEnd();
       if (text !== '') this.#push(renderText(text, this.#options.newRenderer()));
     }
@@ -114,7 +108,7 @@ export class AnswerText {
     // White space before the text is not shown.
     const text = this.#text === '' ? piece.trimStart() : piece;
     this.#text += text;
-    this.#line += text;
+    this.#line = joinLine(this.#line, text);
     if (this.#isHeldBack()) return;
     const end = this.#line.lastIndexOf('\n');
     if (end !== -1) {
@@ -161,7 +155,7 @@ export class AnswerText {
   }
 
   #close(why: string): void {
-    if (this.#text.trim() !== '' && !this.#isHeldBack()) {
+    if (sanitizeBlock(this.#text).trim() !== '' && !this.#isHeldBack()) {
       this.#endText();
       const { paint, newRenderer } = this.#options;
       this.#lines.push(
@@ -180,6 +174,13 @@ export class AnswerText {
     [this.#text, this.#line, this.#isOpen, this.#calls] = ['', '', false, null];
   }
 }
+
+/** With `\n` for every line break, except for a `\r` at the end: it may be the first half of one. */
+const joinLine = (line: string, text: string): string => {
+  const [before, added] = line.endsWith('\r') ? [line.slice(0, -1), `\r${text}`] : [line, text];
+  const end = added.endsWith('\r') ? added.length - 1 : added.length;
+  return before + unifyLineBreaks(added.slice(0, end)) + added.slice(end);
+};
 
 const namedCalls = (first: string, calls: number): string =>
   `${sanitizeLine(first)}${calls === 1 ? '' : ` and ${calls - 1} more`}`;

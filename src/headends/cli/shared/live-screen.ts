@@ -17,7 +17,7 @@ type LiveScreen = {
   erase(): void;
 };
 
-/** Lines of at most `columns` columns, and at most `linesMax` of them. */
+/** Lines of at most `columns` columns. Of more than `linesMax`, the last are drawn. */
 export type Drawing = (limits: { readonly columns: number; readonly linesMax: number }) => readonly string[];
 
 const redrawMs = 100;
@@ -42,7 +42,8 @@ export const openLiveScreen = (
 
   const draw = (linesMax: number): void => {
     const columns = columnsOf(stream);
-    const lines = drawing({ columns, linesMax });
+    // The end says most: the total, and what was just said.
+    const lines = drawing({ columns, linesMax }).slice(-linesMax);
     if (columns === drawnColumns && lines.length === drawn.length && lines.every((line, at) => line === drawn[at]))
       return;
     const up = columns >= drawnColumns ? drawn.length : linesWrapped(drawn, columns + 1);
@@ -90,7 +91,7 @@ export const openLiveScreen = (
   };
 };
 
-const linesMaxOf = ({ rows }: CliStream): number => Math.max(3, rows === undefined || rows === 0 ? 24 : rows) - 1;
+const linesMaxOf = ({ rows }: CliStream): number => Math.max(2, rows === undefined || rows === 0 ? 24 : rows) - 1;
 
 /** A terminal that became narrower has wrapped the lines on it. */
 const linesWrapped = (lines: readonly string[], screenColumns: number): number =>

@@ -112,9 +112,7 @@ const openAnswerScreen = (
     if (text.length === 0) return below({ columns, linesMax });
     const under = below({ columns, linesMax: Math.max(3, Math.floor(linesMax / 2)) });
     const rows = Math.max(1, linesMax - under.length - 1);
-    return [...(rows === Infinity ? text : text.slice(-rows)), ...(under.length === 0 ? [] : ['', ...under])].slice(
-      linesMax === Infinity ? 0 : -linesMax,
-    );
+    return [...text.slice(-rows), ...(under.length === 0 ? [] : ['', ...under])];
   };
   const screen = openLiveScreen(stderr.isTTY === true ? stderr : stdout, system, drawing, takeAbove);
   return {

@@ -9,9 +9,12 @@ const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/gu;
 /** Controls, direction overrides and isolates, and the invisible tag alphabet. */
 const unwanted = /(?![\n\t])\p{Cc}|[\u202A-\u202E\u2066-\u2069\uFEFF\u{E0000}-\u{E007F}]/gu;
 
+/** The same lines, with `\n` between them. */
+export const unifyLineBreaks = (text: string): string => text.replace(lineBreak, '\n');
+
 /** Text of several lines. */
 export const sanitizeBlock = (text: string): string =>
-  stripVTControlCharacters(text).replace(lineBreak, '\n').replace(unwanted, '').toWellFormed();
+  unifyLineBreaks(stripVTControlCharacters(text)).replace(unwanted, '').toWellFormed();
 
 export const sanitizeLine = (text: string): string => sanitizeBlock(text).replace(/\s+/gu, ' ').trim();
 
