@@ -60,9 +60,13 @@ test('what a template language would fill in is a warning, also in an included f
     {
       code: 'template-as-text',
       agent: 'lead',
-      message: expect.stringContaining('lead.ai: {{ user }}, {% if x %} reaches'),
+      message: expect.stringContaining('lead.ai: the model is shown this as it is written: {{ user }}, {% if x %}.'),
     },
-    { code: 'template-as-text', agent: 'sub', message: expect.stringContaining('sub.ai: {{a}} reaches') },
+    {
+      code: 'template-as-text',
+      agent: 'sub',
+      message: expect.stringContaining('sub.ai: the model is shown this as it is written: {{a}}.'),
+    },
   ]);
 });
 

@@ -28,6 +28,21 @@ describe('a folder', () => {
     expect(names(agents)).toEqual(['worker', 'lead']);
   });
 
+  test('does not stand for files of the skills below it, unless it is a skill itself', async () => {
+    const skill = '---\nname: reports\ndescription: Writes reports.\n---\nWrite.';
+    const files = { 'SKILL.md': skill, 'example.ai': ai(), 'agents/deep.ai': ai(), 'agents/reviewer.md': ai() };
+    const folders = createFolders({
+      'lead.ai': ai('skills: ./skills'),
+      ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`skills/reports/${name}`, text])),
+    });
+    expect(names((await load(folders, '.')).agents)).toEqual(['lead']);
+    const { warnings } = await check(folders, ['.']);
+    expect(warnings.filter(({ message }) => message.includes('reviewer'))).toEqual([]);
+    expect(names((await load(folders, 'skills')).agents)).toEqual([]);
+    expect(names((await load(folders, 'skills/reports')).agents)).toEqual(['deep', 'example']);
+    expect(names((await load(folders, 'skills/reports/example.ai')).agents)).toEqual(['example']);
+  });
+
   test('and one of its files, given both, are one agent', async () => {
     const folders = createFolders({ 'agents/lead.ai': ai() });
     expect(names((await load(folders, 'agents', 'agents/lead.ai', './agents/../agents/lead.ai')).agents)).toEqual([

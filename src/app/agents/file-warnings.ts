@@ -36,7 +36,7 @@ const shownMax = 3;
 const templateWarning = (agent: string, path: string, left: readonly string[]): Warning => ({
   code: 'template-as-text',
   agent,
-  message: `${path}: ${left.slice(0, shownMax).join(', ')}${left.length > shownMax ? ', …' : ''} reaches the model as it is written. Variables are written as \`\${DATE}\`, includes as \`\${include:file.md}\`; what changes with each call belongs in the input.`,
+  message: `${path}: the model is shown this as it is written: ${left.slice(0, shownMax).join(', ')}${left.length > shownMax ? ', …' : ''}. Variables are written as \`\${DATE}\`, includes as \`\${include:file.md}\`; what changes with each call belongs in the input.`,
 });
 
 /** Agents of other runtimes in these folders. */

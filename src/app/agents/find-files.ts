@@ -61,16 +61,27 @@ export const pathKind = (path: string): 'file' | 'folder' | 'missing' => {
 /** All agent files below a folder. */
 export const listAgentFiles = (folder: string): readonly string[] => listFiles(folder, isAgentFile);
 
-/** All files below a folder with such names, sorted. Skips hidden folders and node_modules, and does not follow links to folders. */
+/** What makes a folder a skill. */
+export const skillFileName = 'SKILL.md';
+
+export const hasSkillFile = (entries: readonly Dirent[]): boolean => entries.some(({ name }) => name === skillFileName);
+
+/**
+ * All files below a folder with such names, sorted. Skips hidden folders, node_modules, and skills, whose files are texts for
+ * models; does not follow links to folders.
+ */
 const listFiles = (folder: string, isWanted: (name: string) => boolean): readonly string[] => {
   const files: string[] = [];
   const pending = [folder];
-  for (let current = pending.pop(); current !== undefined; current = pending.pop())
-    for (const entry of readEntries(current)) {
+  for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
+    const entries = readEntries(current);
+    if (current !== folder && hasSkillFile(entries)) continue;
+    for (const entry of entries) {
       if (entry.isDirectory()) {
         if (!entry.name.startsWith('.') && entry.name !== 'node_modules') pending.push(join(current, entry.name));
       } else if (isWanted(entry.name)) files.push(join(current, entry.name));
     }
+  }
   return files.sort();
 };
 

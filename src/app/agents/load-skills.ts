@@ -11,7 +11,7 @@ import { CloisterError, sha256, utf8Bytes } from '#base';
 import type { ParseYaml, Problem, Skill } from '#contracts';
 import { parseYaml as parsePlainYaml } from '#adapters/yaml';
 import { parseSkillFile } from '#core/registry';
-import { pathKind } from './find-files.ts';
+import { hasSkillFile, pathKind, skillFileName } from './find-files.ts';
 import { formatProblem } from './problems.ts';
 
 type FoundSkills = {
@@ -24,7 +24,6 @@ type FoundSkills = {
 /** `problem`: why the reference itself is wrong. */
 type ResolvedReference = { readonly folder: string } | { readonly problem: string };
 
-const skillFileName = 'SKILL.md';
 const skillsMax = 500;
 const filesMax = 500;
 const depthMax = 8;
@@ -88,8 +87,6 @@ const merge = (all: readonly FoundSkills[]): FoundSkills => ({
   problems: all.flatMap(({ problems }) => problems),
   notes: all.flatMap(({ notes }) => notes),
 });
-
-const hasSkillFile = (entries: readonly Dirent[]): boolean => entries.some(({ name }) => name === skillFileName);
 
 const noSkill = (entries: readonly Dirent[]): string => {
   const similar = entries.find(({ name }) => name.toLowerCase() === 'skill.md');

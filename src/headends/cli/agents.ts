@@ -3,7 +3,7 @@ import type { CheckReport } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import { plural } from './shared/format.ts';
-import { configOption, pathsArgument } from './shared/options.ts';
+import { configOption, createAgentsHint, pathsArgument } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { excerpt, sanitizeLine } from './shared/sanitize-text.ts';
 import { tableLines } from './shared/table.ts';
@@ -27,7 +27,12 @@ export default defineCommand({
 
 const agentLines = (agents: CheckReport['agents'], paths: readonly string[], screen: Screen): readonly string[] => {
   if (agents.length === 0)
-    return [`No agents found in ${joinPaths(paths)}.`, 'Create some with `cloister init`, or pass an .ai file.'];
+    return [
+      paths.length === 0
+        ? 'No agents found: none in this folder, in the folders of the config or in the home folder.'
+        : `No agents found in ${joinPaths(paths)}.`,
+      createAgentsHint,
+    ];
   return tableLines(
     [
       { title: 'agent', shrinksTo: 16, value: ({ name }) => sanitizeLine(name) },

@@ -3,7 +3,7 @@ import type { CheckReport, Problem, AgentReach, SpawnReach, TopologyNode, Warnin
 import { defineCommand } from './shared/define-command.ts';
 import { describeToolNames, count, money, plural } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
-import { configOption, flagOption, pathsArgument } from './shared/options.ts';
+import { configOption, createAgentsHint, flagOption, pathsArgument } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { truncateColumns, sanitizeLine, width, wrapText } from './shared/sanitize-text.ts';
 import { inTreeOrder } from './shared/tree.ts';
@@ -223,5 +223,9 @@ const verdictLines = (
     : `${plural(Math.max(1, problems.length), 'problem')} in ${plural(Math.max(1, files), 'file')}`;
   const warned = warnings.length === 0 ? '' : `, ${plural(warnings.length, 'warning')}`;
   const words = `${found}${warned} · ${plural(agents.length, 'agent')}${resolved ? '' : ', syntax only'}`;
-  return paintTitle(found, (plain) => paint(ok ? 'green' : 'red', plain), wrapText('', words, columns));
+  const isEmpty = ok && agents.length === 0 && warnings.length === 0;
+  return [
+    ...paintTitle(found, (plain) => paint(ok ? 'green' : 'red', plain), wrapText('', words, columns)),
+    ...(isEmpty ? [createAgentsHint] : []),
+  ];
 };

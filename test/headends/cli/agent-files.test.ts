@@ -198,6 +198,10 @@ scout  agents/scout.ai  home folder  Looks things up on the web.
 `);
   const none = await withFiles(['agents', 'x'], files({ agents: [] }));
   expect(none.stdout).toBe('No agents found in x.\nCreate some with `cloister init`, or pass an .ai file.\n');
+  const nowhere = await withFiles(['agents'], files({ agents: [] }));
+  expect(nowhere.stdout).toContain('in this folder, in the folders of the config or in the home folder');
+  const checked = await withFiles(['check'], files({ agents: [], tree: [], warnings: [] }));
+  expect(checked.stdout).toBe('No problems · 0 agents\nCreate some with `cloister init`, or pass an .ai file.\n');
   const json = await withFiles(['agents', '--json'], files({}));
   expect(JSON.parse(json.stdout)).toEqual(checkReport().agents);
 });

@@ -178,3 +178,6 @@ export const agentOrDefault = async (
   if (found !== null) return { agent: found, agents };
   throw new UsageError("missing required argument 'agent'", `${example}, or set \`defaultAgent\` in .ai-agent.json`);
 };
+
+/** Where a folder has no agents. */
+export const createAgentsHint = 'Create some with `cloister init`, or pass an .ai file.';
