@@ -38,6 +38,7 @@ const ignoredCases: readonly (readonly [Protocol, JsonObject, string])[] = [
   ['chat', { logit_bias: { 50256: -100 } }, 'logit_bias'],
   ['chat', { logprobs: true, top_logprobs: 3, stream: true }, 'logprobs, top_logprobs'],
   ['chat', { web_search_options: { search_context_size: 'low' } }, 'web_search_options'],
+  ['chat', { web_search_options: {} }, 'web_search_options'],
   ['responses', { tools: hosted }, 'tools[0] web_search, tools[1] namespace'],
   ['responses', { tools: hosted, stream: true }, 'tools[0] web_search, tools[1] namespace'],
   ['messages', { stop_sequences: ['END'] }, 'stop_sequences'],

@@ -219,7 +219,8 @@ const refusedFields: Readonly<Record<string, string>> = {
 
 /** With `--compat`: what is refused otherwise, and what nobody here knows. */
 const ignorableFields = {
-  isField: (name: string): boolean => !(knownFields as readonly string[]).includes(name),
+  isField: (name: string, value: Json): boolean =>
+    !(knownFields as readonly string[]).includes(name) && !(Object.hasOwn(refusedFields, name) && isEmpty(value)),
   clientToolType: 'custom',
 };
 

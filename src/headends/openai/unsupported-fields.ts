@@ -27,18 +27,19 @@ type UnsupportedFields = Readonly<Record<string, UnsupportedField>>;
 
 /** Throws `request_unsupported`. */
 export const refuseUnsupported = (body: BodyFields, unsupported: UnsupportedFields): void => {
-  for (const [field, { accepted, reason, ignorable }] of Object.entries(unsupported)) {
-    if (!body.has(field)) continue;
-    const value = canonicalJson(body.value[field]);
-    if (!accepted.some((harmless) => canonicalJson(harmless) === value))
+  for (const [field, { accepted, reason, ignorable }] of Object.entries(unsupported))
+    if (body.has(field) && !isHarmless(body.value[field]!, accepted))
       throw new CloisterError(
         'request_unsupported',
         `${body.path(field)}: ${reason}${ignorable === true ? ` ${operatorHints.compat}` : ''}`,
       );
-  }
 };
 
+const isHarmless = (value: Json, accepted: readonly Json[]): boolean =>
+  accepted.some((harmless) => canonicalJson(harmless) === canonicalJson(value));
+
 export const noClientTools = 'client tools are not allowed here; the agent has its own.';
+const functionsInTools = 'functions of a client come in `tools`, if the operator allows them.';
 const noLogprobs = 'token probabilities are not available.';
 const textOnly = 'agents only read and write text.';
 
@@ -70,15 +71,15 @@ export const unsupportedInResponses = ({ tools }: ClientRules, isForced: boolean
 
 const inChat: UnsupportedFields = {
   ...inBoth,
-  functions: { accepted: [[]], reason: noClientTools },
-  function_call: { accepted: ['none', 'auto'], reason: noClientTools },
+  functions: { accepted: [[]], reason: functionsInTools },
+  function_call: { accepted: ['none', 'auto'], reason: functionsInTools },
   n: { accepted: [1], reason: 'each request has exactly one answer.' },
   logprobs: { accepted: [false], reason: noLogprobs, ignorable: true },
   logit_bias: { accepted: [{}], reason: 'logit bias is not supported.', ignorable: true },
   stop: { accepted: [[], ''], reason: 'stop sequences are not supported.', ignorable: true },
   audio: { accepted: [], reason: textOnly },
   modalities: { accepted: [['text'], []], reason: textOnly },
-  web_search_options: { accepted: [], reason: noClientTools, ignorable: true },
+  web_search_options: { accepted: [], reason: 'an agent searches with its own tools.', ignorable: true },
 };
 
 const inResponses: UnsupportedFields = {
@@ -89,7 +90,10 @@ const inResponses: UnsupportedFields = {
 };
 
 const ignorableIn = (unsupported: UnsupportedFields) => ({
-  isField: (name: string): boolean => unsupported[name]?.ignorable === true,
+  isField: (name: string, value: Json): boolean => {
+    const field = unsupported[name];
+    return field?.ignorable === true && !isHarmless(value, field.accepted);
+  },
   clientToolType: 'function',
 });
 

@@ -9,7 +9,8 @@ import type { ClientRules } from '#contracts';
 
 /** What a protocol can leave out of a request without changing what the rest of it asks for. */
 type IgnorableFields = {
-  isField(name: string): boolean;
+  /** False also for a value that has no effect anyway: it is not refused. */
+  isField(name: string, value: Json): boolean;
   /** The type of the tools that the client runs itself; a tool without a type is one of them too. */
   readonly clientToolType: string;
 };
@@ -30,8 +31,9 @@ export const withoutIgnored = (
   const ignored: string[] = [];
   const kept: Record<string, Json | undefined> = {};
   for (const [name, value] of Object.entries(body)) {
-    if (ignorable.isField(name)) {
-      if (!isUnset(value)) ignored.push(name);
+    if (ignorable.isField(name, value ?? null)) {
+      // A client sets null for what it does not use.
+      if (value !== undefined && value !== null) ignored.push(name);
     } else if (name === 'tools' && Array.isArray(value)) {
       const isKept = (tool: Json): boolean => hostedType(tool, ignorable.clientToolType) === undefined;
       kept[name] = value.filter((tool: Json) => isKept(tool));
@@ -43,13 +45,6 @@ export const withoutIgnored = (
 };
 
 const ignoredHeader = 'x-cloister-ignored';
-
-/** A client sets null, or an empty list or object, for what it does not use. */
-const isUnset = (value: Json | undefined): boolean =>
-  value === undefined ||
-  value === null ||
-  value === false ||
-  (typeof value === 'object' && Object.keys(value).length === 0);
 
 const hostedType = (tool: Json, clientToolType: string): string | undefined => {
   const type: Json | undefined = isObject(tool) ? tool['type'] : undefined;
