@@ -9,17 +9,18 @@ export type ClientRow = {
   readonly results: Readonly<Record<string, string | null>>;
 };
 
-const libraryFeatures = ['text', 'stream', 'system', 'history', 'json', 'tools', 'extras'];
+const libraryFeatures = ['text', 'stream', 'system', 'history', 'json', 'tools', 'tool stream', 'extras'];
 const toolFeatures = ['text', 'system', 'tools', 'without --compat'];
 
 export const clientsPage = (rows: readonly ClientRow[], limits: Readonly<Record<string, string>>): string => {
-  const notes = Object.entries(limits).filter(([key]) => rows.some(({ name }) => key.startsWith(name)));
+  const known = Object.entries(limits).filter(([key]) => rows.some(({ name }) => key.startsWith(name)));
+  const notes = [...new Set(known.map(([, reason]) => reason))];
   const cell = ({ name, results }: ClientRow, feature: string): string => {
     const said = results[feature];
     if (said === undefined) return '';
     if (said === null) return 'yes';
-    const note = notes.findIndex(([key]) => key === `${name} ${feature}`);
-    return note < 0 ? 'no' : `no (${note + 1})`;
+    const reason = limits[`${name} ${feature}`];
+    return reason === undefined ? 'no' : `no (${notes.indexOf(reason) + 1})`;
   };
   const table = (kind: ClientRow['kind'], features: readonly string[]): string =>
     [
@@ -40,7 +41,7 @@ ${table('library', libraryFeatures)}
 - \`text\`, \`stream\`: an answer, whole or in pieces. \`system\`: the client's system prompt is system text of the agent.
   \`history\`: earlier messages.
 - \`json\`: an answer that fits a schema, requested as the library does it. \`tools\`: the agent calls a tool of the client, by the
-  library's own tool loop where it has one.
+  library's own tool loop where it has one. \`tool stream\`: the same, with the answer in pieces.
 - \`extras\`: stop sequences, hosted tools, sampling settings and the like, as far as the library can send them. An
   empty field was not tried.
 
@@ -48,7 +49,7 @@ ${table('coding tool', toolFeatures)}
 
 - \`tools\`: the agent's model runs a command with the tool's own shell tool.
 - \`without --compat\`: it also answers if the server runs with \`--allow-system --allow-tools\` only.
-${notes.length === 0 ? '' : `\n${notes.map(([, reason], index) => `${index + 1}. ${reason}.`).join('\n')}\n`}
+${notes.length === 0 ? '' : `\n${notes.map((reason, index) => `${index + 1}. ${reason}.`).join('\n')}\n`}
 ## Connecting coding tools
 The agent is called \`guide\` here, and \`clo_…\` stands for the token that the server printed.
 

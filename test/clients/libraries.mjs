@@ -19,10 +19,12 @@ const dialog = [
   { role: 'user', content: 'Ask: before. Who am I?' },
 ];
 
+/** The text of a stream. One that comes in a single piece was not streamed. */
 const join = async (pieces, textOf) => {
-  let text = '';
-  for await (const piece of pieces) text += textOf(piece) ?? '';
-  return text;
+  const texts = [];
+  for await (const piece of pieces) texts.push(textOf(piece) ?? '');
+  const text = texts.join('');
+  return texts.filter((one) => one !== '').length > 1 ? text : `In one piece: ${text}`;
 };
 
 const openaiClient = async () => new (await import('openai')).default({ baseURL: base, apiKey: token, maxRetries: 0 });
@@ -37,6 +39,13 @@ const openaiChat = async () => {
   const client = await openaiClient();
   const create = (more) => client.chat.completions.create({ model, ...more });
   const textOf = ({ choices }) => choices[0].message.content;
+  const weatherFunction = {
+    name: weather.name,
+    parameters: weatherJson,
+    parse: JSON.parse,
+    function: async () => sunny,
+  };
+  const toolRun = { model, messages: user('Ask: tool'), tools: [{ type: 'function', function: weatherFunction }] };
   return {
     models: async () => JSON.stringify((await client.models.list()).data),
     text: async () => textOf(await create({ messages: user(city) })),
@@ -51,19 +60,9 @@ const openaiChat = async () => {
           response_format: { type: 'json_schema', json_schema: { name: 'place', schema: placeJson, strict: true } },
         }),
       ),
-    tools: async () => {
-      const runner = client.chat.completions.runTools({
-        model,
-        messages: user('Ask: tool'),
-        tools: [
-          {
-            type: 'function',
-            function: { name: weather.name, parameters: weatherJson, parse: JSON.parse, function: async () => sunny },
-          },
-        ],
-      });
-      return runner.finalContent();
-    },
+    tools: () => client.chat.completions.runTools(toolRun).finalContent(),
+    'tool stream': () =>
+      join(client.chat.completions.runTools({ ...toolRun, stream: true }), ({ choices }) => choices[0]?.delta.content),
     extras: async () =>
       textOf(
         await create({
@@ -82,13 +81,15 @@ const openaiResponses = async () => {
   const client = await openaiClient();
   const create = (more) => client.responses.create({ model, ...more });
   const tools = [{ type: 'function', name: weather.name, parameters: weatherJson, strict: false }];
+  const deltaOf = ({ type, delta }) => (type === 'response.output_text.delta' ? delta : '');
+  const withResult = ({ output }) => {
+    const call = output.find(({ type }) => type === 'function_call');
+    return [...user('Ask: tool'), call, { type: 'function_call_output', call_id: call.call_id, output: sunny }];
+  };
   return {
     models: async () => JSON.stringify((await client.models.list()).data),
     text: async () => (await create({ input: city })).output_text,
-    stream: async () =>
-      join(await create({ input: city, stream: true }), ({ type, delta }) =>
-        type === 'response.output_text.delta' ? delta : '',
-      ),
+    stream: async () => join(await create({ input: city, stream: true }), deltaOf),
     system: async () => (await create({ instructions: rules, input: city })).output_text,
     history: async () => {
       const { id } = await create({ input: 'My name is Ann.' });
@@ -103,9 +104,11 @@ const openaiResponses = async () => {
       ).output_text,
     tools: async () => {
       const first = await create({ input: 'Ask: tool', tools });
-      const call = first.output.find(({ type }) => type === 'function_call');
-      const result = { type: 'function_call_output', call_id: call.call_id, output: sunny };
-      return (await create({ input: [...user('Ask: tool'), call, result], tools })).output_text;
+      return (await create({ input: withResult(first), tools })).output_text;
+    },
+    'tool stream': async () => {
+      const first = await client.responses.stream({ model, input: 'Ask: tool', tools }).finalResponse();
+      return join(client.responses.stream({ model, input: withResult(first), tools }), deltaOf);
     },
     extras: async () =>
       (await create({ input: city, store: false, tools: [{ type: 'web_search' }, ...tools], include: [] })).output_text,
@@ -117,10 +120,13 @@ const anthropic = async () => {
   const { betaZodTool } = await import('@anthropic-ai/sdk/helpers/beta/zod');
   const create = (more) => client.messages.create({ model, max_tokens: 500, ...more });
   const textOf = ({ content }) => content.map(({ text = '' }) => text).join('');
+  const deltaOf = ({ delta }) => delta?.text;
+  const tool = betaZodTool({ ...weather, inputSchema: weather.schema, run: async () => sunny });
+  const toolRun = { model, max_tokens: 500, messages: user('Ask: tool'), tools: [tool] };
   return {
     models: async () => JSON.stringify((await client.models.list()).data),
     text: async () => textOf(await create({ messages: user(city) })),
-    stream: async () => client.messages.stream({ model, max_tokens: 500, messages: user(city) }).finalText(),
+    stream: () => join(client.messages.stream({ model, max_tokens: 500, messages: user(city) }), deltaOf),
     system: async () => textOf(await create({ system: rules, messages: user(city) })),
     history: async () => textOf(await create({ messages: dialog })),
     json: async () =>
@@ -130,11 +136,12 @@ const anthropic = async () => {
           output_config: { format: { type: 'json_schema', schema: placeJson } },
         }),
       ),
-    tools: async () => {
-      const tool = betaZodTool({ ...weather, inputSchema: weather.schema, run: async () => sunny });
-      return textOf(
-        await client.beta.messages.toolRunner({ model, max_tokens: 500, messages: user('Ask: tool'), tools: [tool] }),
-      );
+    tools: async () => textOf(await client.beta.messages.toolRunner(toolRun)),
+    'tool stream': async () => {
+      let last;
+      for await (const message of client.beta.messages.toolRunner({ ...toolRun, stream: true }))
+        last = await join(message, deltaOf);
+      return last;
     },
     extras: async () =>
       textOf(
@@ -164,6 +171,8 @@ const aiSdkModels = {
 const aiSdk = (vendor) => async () => {
   const { generateText, streamText, tool, Output, isStepCount } = await import('ai');
   const common = { model: await aiSdkModels[vendor](), maxRetries: 0 };
+  const tools = { weather: tool({ description: 'Tells.', inputSchema: weather.schema, execute: async () => sunny }) };
+  const toolRun = { ...common, prompt: 'Ask: tool', tools, stopWhen: isStepCount(3) };
   return {
     text: async () => (await generateText({ ...common, prompt: city })).text,
     stream: async () => join(streamText({ ...common, prompt: city }).textStream, (piece) => piece),
@@ -173,17 +182,8 @@ const aiSdk = (vendor) => async () => {
       JSON.stringify(
         (await generateText({ ...common, prompt: 'Ask: json', output: Output.object({ schema: place }) })).output,
       ),
-    tools: async () =>
-      (
-        await generateText({
-          ...common,
-          prompt: 'Ask: tool',
-          tools: {
-            weather: tool({ description: 'Tells.', inputSchema: weather.schema, execute: async () => sunny }),
-          },
-          stopWhen: isStepCount(3),
-        })
-      ).text,
+    tools: async () => (await generateText(toolRun)).text,
+    'tool stream': () => join(streamText(toolRun).textStream, (piece) => piece),
     extras: async () =>
       (await generateText({ ...common, prompt: city, stopSequences: ['END'], temperature: 0.1, seed: 1, topP: 0.5 }))
         .text,
@@ -208,19 +208,24 @@ const langchain = (vendor) => async () => {
         });
   const chat = make();
   const textOf = ({ text }) => text;
+  const bound = chat.bindTools([tool(async () => sunny, weather)]);
+  const asked = new HumanMessage('Ask: tool');
+  const withResults = (called) => [
+    asked,
+    called,
+    ...called.tool_calls.map(({ id }) => new ToolMessage({ tool_call_id: id, content: sunny })),
+  ];
   return {
     text: async () => textOf(await chat.invoke(city)),
     stream: async () => join(await chat.stream(city), textOf),
     system: async () => textOf(await chat.invoke([system(rules), ...user(city)])),
     history: async () => textOf(await chat.invoke(dialog)),
     json: async () => JSON.stringify(await chat.withStructuredOutput(place).invoke('Ask: json')),
-    tools: async () => {
-      const weatherTool = tool(async () => sunny, weather);
-      const bound = chat.bindTools([weatherTool]);
-      const messages = [new HumanMessage('Ask: tool')];
-      const called = await bound.invoke(messages);
-      const results = called.tool_calls.map(({ id }) => new ToolMessage({ tool_call_id: id, content: sunny }));
-      return textOf(await bound.invoke([...messages, called, ...results]));
+    tools: async () => textOf(await bound.invoke(withResults(await bound.invoke([asked])))),
+    'tool stream': async () => {
+      let called;
+      for await (const piece of await bound.stream([asked])) called = called?.concat(piece) ?? piece;
+      return join(await bound.stream(withResults(called)), textOf);
     },
     extras: async () => textOf(await chat.invoke(city, { stop: ['END'] })),
   };
@@ -233,6 +238,7 @@ const openaiAgents = (api) => async () => {
   const runner = new Runner({ modelProvider, tracingDisabled: true });
   const agent = (more = {}) => new Agent({ name: 'caller', model, ...more });
   const textOf = ({ finalOutput }) => finalOutput;
+  const tools = [tool({ ...weather, parameters: weather.schema, execute: async () => sunny })];
   return {
     text: async () => textOf(await runner.run(agent(), city)),
     stream: async () => {
@@ -245,10 +251,9 @@ const openaiAgents = (api) => async () => {
       return textOf(await runner.run(agent(), [...first.history, { role: 'user', content: 'Ask: before. Who am I?' }]));
     },
     json: async () => JSON.stringify(textOf(await runner.run(agent({ outputType: place }), 'Ask: json'))),
-    tools: async () => {
-      const tools = [tool({ ...weather, parameters: weather.schema, execute: async () => sunny })];
-      return textOf(await runner.run(agent({ tools }), 'Ask: tool'));
-    },
+    tools: async () => textOf(await runner.run(agent({ tools }), 'Ask: tool')),
+    'tool stream': async () =>
+      join((await runner.run(agent({ tools }), 'Ask: tool', { stream: true })).toTextStream(), (piece) => piece),
     extras: async () =>
       textOf(await runner.run(agent({ modelSettings: { temperature: 0.1, store: true, truncation: 'auto' } }), city)),
   };
@@ -258,13 +263,15 @@ const llamaindex = (vendor) => async () => {
   const { OpenAI } = await import('@llamaindex/openai');
   const { Anthropic } = await import('@llamaindex/anthropic');
   const { tool } = await import('llamaindex');
-  const { agent } = await import('@llamaindex/workflow');
+  const { agent, agentStreamEvent } = await import('@llamaindex/workflow');
   // Its session reads the address only from here.
   process.env['ANTHROPIC_BASE_URL'] = url;
-  const llm =
+  const make = (more = {}) =>
     vendor === 'anthropic'
-      ? new Anthropic({ model, apiKey: token, baseURL: url, maxRetries: 0 })
-      : new OpenAI({ model, apiKey: token, baseURL: base, maxRetries: 0, supportToolCall: true });
+      ? new Anthropic({ model, apiKey: token, baseURL: url, maxRetries: 0, ...more })
+      : new OpenAI({ model, apiKey: token, baseURL: base, maxRetries: 0, supportToolCall: true, ...more });
+  const llm = make();
+  const tools = [tool({ ...weather, parameters: weather.schema, execute: () => sunny })];
   const textOf = ({ message: { content } }) =>
     typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('');
   return {
@@ -273,17 +280,31 @@ const llamaindex = (vendor) => async () => {
     system: async () => textOf(await llm.chat({ messages: [system(rules), ...user(city)] })),
     history: async () => textOf(await llm.chat({ messages: dialog })),
     json: async () => textOf(await llm.chat({ messages: user('Ask: json'), responseFormat: place })),
-    tools: async () => {
-      const weatherTool = tool({ ...weather, parameters: weather.schema, execute: () => sunny });
-      const { data } = await agent({ llm, tools: [weatherTool] }).run('Ask: tool');
-      return data.result;
-    },
+    tools: async () => (await agent({ llm, tools }).run('Ask: tool')).data.result,
+    'tool stream': () =>
+      join(agent({ llm, tools }).runStream('Ask: tool'), (event) =>
+        agentStreamEvent.include(event) ? event.data.delta : '',
+      ),
+    extras: async () =>
+      textOf(
+        await make({ temperature: 0.1, topP: 0.5, maxTokens: 500, additionalChatOptions: { stop: ['END'] } }).chat({
+          messages: user(city),
+        }),
+      ),
   };
 };
 
 const mastra = async () => {
   const { Agent } = await import('@mastra/core/agent');
   const { createTool } = await import('@mastra/core/tools');
+  const tools = {
+    weather: createTool({
+      id: 'weather',
+      description: 'Tells.',
+      inputSchema: weather.schema,
+      execute: async () => sunny,
+    }),
+  };
   const make = async (more = {}) =>
     new Agent({ id: 'caller', name: 'caller', instructions: '', model: await aiSdkModels.compatible(), ...more });
   return {
@@ -293,14 +314,11 @@ const mastra = async () => {
     history: async () => (await (await make()).generate(dialog)).text,
     json: async () =>
       JSON.stringify((await (await make()).generate('Ask: json', { structuredOutput: { schema: place } })).object),
-    tools: async () => {
-      const weatherTool = createTool({
-        id: 'weather',
-        description: 'Tells.',
-        inputSchema: weather.schema,
-        execute: async () => sunny,
-      });
-      return (await (await make({ tools: { weather: weatherTool } })).generate('Ask: tool')).text;
+    tools: async () => (await (await make({ tools })).generate('Ask: tool')).text,
+    'tool stream': async () => join((await (await make({ tools })).stream('Ask: tool')).textStream, (piece) => piece),
+    extras: async () => {
+      const modelSettings = { temperature: 0.1, topP: 0.5, seed: 1, stopSequences: ['END'] };
+      return (await (await make()).generate(city, { modelSettings })).text;
     },
   };
 };
@@ -331,13 +349,14 @@ const expected = {
   history: /^You are Ann\.$/u,
   json: /^\{"city":"Lisbon"\}$/u,
   tools: /^The tool was called\. It is sunny\.$/u,
+  'tool stream': /^The tool was called\. It is sunny\.$/u,
   extras: /^Lisbon is the capital of Portugal\.$/u,
 };
 
 const results = {};
 const features = await libraries[library]().catch((error) => ({ text: () => Promise.reject(error) }));
 for (const [feature, run] of Object.entries(features)) {
-  const said = await run().catch((error) => `${error?.name}: ${error?.message ?? error}`);
+  const said = await Promise.try(run).catch((error) => `${error?.name}: ${error?.message ?? error}`);
   results[feature] = expected[feature].test(String(said)) ? null : String(said).slice(0, 300);
 }
 console.log(`\n${JSON.stringify(results)}`);

@@ -53,6 +53,7 @@ export const libraries: Readonly<Record<string, keyof typeof libraryVersions>> =
 /** What cannot work here, and why. */
 export const knownLimits: Readonly<Record<string, string>> = {
   'LlamaIndex Anthropic tools': 'LlamaIndex offers tools only to models whose names it knows',
+  'LlamaIndex Anthropic tool stream': 'LlamaIndex offers tools only to models whose names it knows',
   'Codex without --compat': 'Codex brings a tool of type `namespace`',
 };
 
