@@ -13,6 +13,7 @@ import {
   collapseSpaces,
   sanitizeLine,
   wrapLines,
+  wrapText,
 } from './shared/sanitize-text.ts';
 
 export default defineCommand({
@@ -66,9 +67,11 @@ const segmentLines = (segment: ExplainedSegment, view: SegmentView): readonly st
   const { find, turns, printer } = view;
   const [first = 'text added by the runtime', ...rest] = trailLines(sanitizeAll(segment.trail));
   const title = `#${segment.id} ${sanitizeLine(segment.origin.rule)}`;
+  const [head = '', ...more] = wrapText(`${title} ← `, first, printer.columns, 6);
   return [
-    `${printer.paint('bold', title)} ← ${first}`,
-    ...rest.map((line) => `    ← ${line}`),
+    `${printer.paint('bold', title)}${head.slice(title.length)}`,
+    ...more,
+    ...rest.flatMap((line) => wrapText('    ← ', line, printer.columns, 6)),
     `    ${printer.paint('dim', `${plural(segment.bytes, 'byte')}, ${describeShownIn(segment.shownIn, turns)}`)}`,
     ...(find === null ? textLines(segment, view) : matchLines(segment, find.length, view)),
   ];
@@ -104,16 +107,20 @@ const matchesMax = 3;
 const matchLines = (
   { text, found }: ExplainedSegment,
   length: number,
-  { whole, printer: { paint } }: SegmentView,
+  { whole, printer: { paint, columns } }: SegmentView,
 ): readonly string[] => {
-  const lines = found.slice(0, whole ? Infinity : matchesMax).map((at) => {
+  const shown = found.slice(0, whole ? Infinity : matchesMax);
+  const lines = shown.flatMap((at) => {
     const from = Math.max(0, at - aroundChars);
     const to = Math.min(text.length, at + length + aroundChars);
     const before = `${from > 0 ? '…' : ''}${collapseSpaces(text.slice(from, at))}`;
     const after = `${collapseSpaces(text.slice(at + length, to))}${to < text.length ? '…' : ''}`;
-    return `    ${before.trimStart()}${paint('inverse', `«${sanitizeLine(text.slice(at, at + length))}»`)}${after.trimEnd()}`;
+    const match = `«${sanitizeLine(text.slice(at, at + length))}»`;
+    return wrapText('    ', `${before.trimStart()}${match}${after.trimEnd()}`, columns, 4).map((line) =>
+      line.replace(match, () => paint('inverse', match)),
+    );
   });
-  const more = found.length - lines.length;
+  const more = found.length - shown.length;
   return more > 0
     ? [...lines, `    … and ${plural(more, 'more match', 'more matches')}: use --verbose for all`]
     : lines;

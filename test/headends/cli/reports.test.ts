@@ -249,7 +249,7 @@ test('explain prints for each segment its source and the requests that showed it
   expect(code).toBe(0);
   expect(stdout).toContain('#0 system@1 ← definition of researcher (prompt)');
   expect(stdout).toContain(
-    `#1 goal@1 ← crossing goal from ${leadId} under grant "goal" (54 bytes, sha256 abababababab…)\n    ← operation ${leadId}/1 rehearsal`,
+    `#1 goal@1 ← crossing goal from ${leadId} under grant "goal" (54 bytes,\n      sha256 abababababab…)\n    ← operation ${leadId}/1 rehearsal`,
   );
   expect(stdout).toContain('shown in 3 requests (turns 1–3)');
 });
@@ -261,7 +261,7 @@ test('explain --find marks the match with sixty characters around it', async () 
     scene({ goal, found: [goal.indexOf('needle')] }),
   );
   expect(code).toBe(0);
-  expect(stdout).toContain(`    …${'a'.repeat(54)} «needle» ${'b'.repeat(59)}…\n`);
+  expect(stdout).toContain(`    …${'a'.repeat(54)} «needle»\n    ${'b'.repeat(59)}…\n`);
   expect(stdout).not.toContain('#0');
 });
 
