@@ -46,6 +46,7 @@ const createPlainAgent = (plan: AgentPlan): Agent =>
     budget: plan.budget,
     grants: plan.grants,
     share: plan.share,
+    ...(plan.skills.length === 0 ? {} : { skills: plan.skills }),
     ...(plan.mail && mailOptions(plan.mail)),
   });
 

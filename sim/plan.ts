@@ -12,6 +12,7 @@ import type {
   RetrySafety,
   ModelSettings,
   ShareName,
+  Skill,
   TaskSpec,
   TeamOptions,
 } from '#contracts';
@@ -63,6 +64,7 @@ export type AgentPlan = {
   readonly settings: ModelSettings;
   readonly grants: readonly GrantName[];
   readonly share: readonly ShareName[];
+  readonly skills: readonly Skill[];
   readonly budget: Budget;
   /** Null: it has no mail tools. */
   readonly mail: MailPlan | null;
@@ -156,6 +158,8 @@ export type RunPlan = {
   /** The context at the start, and context that is given later. */
   readonly context: readonly string[];
   readonly gives: readonly { readonly afterMs: number; readonly text: string }[];
+  /** The caller's own instructions. */
+  readonly system: readonly string[];
   /** The number of turns of a conversation; 0: it is in none. */
   readonly turns: number;
   readonly resident: ResidentPlan | null;

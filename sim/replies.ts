@@ -1,6 +1,7 @@
 // Decides the reply of a simulated model. It depends only on the seed and on every byte of the request.
 import type { JsonObject } from '#base';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { skillFile } from './instruction-workload.ts';
 import { mailEndProbability, isMailToolName, drawMailArgs, pickMailTool, repeatShutdown } from './mail-replies.ts';
 import type { AgentPlan } from './plan.ts';
 import { Random } from './random.ts';
@@ -52,10 +53,13 @@ const goalIndex = ({ prompt }: LanguageModelV4CallOptions): number =>
 
 /** Prefers agent tools, if there are any. */
 const pickTool = (
-  { agents, mail, role }: AgentPlan,
+  { agents, mail, role, skills }: AgentPlan,
   tools: Tools,
   { random, options }: Pick<ReplyContext, 'random' | 'options'>,
 ): Tools[number] => {
+  const readsSkill = skills.length > 0 && random.chance(0.35);
+  const skillTool = readsSkill ? tools.find(({ name }) => name === 'read_skill') : undefined;
+  if (skillTool !== undefined) return skillTool;
   if (mail !== null && role === null && random.chance(0.85)) return pickMailTool(tools, random, options.prompt);
   const agentTools = tools.filter(({ name }) => name === 'gather' || agents.some((one) => one.name === name));
   return random.pick(agentTools.length > 0 && random.chance(0.6) ? agentTools : tools);
@@ -124,6 +128,11 @@ const drawArgs = (name: string, { agent, random, options }: ReplyContext): JsonO
       return { path: random.pick(paths) };
     case 'list_files':
       return {};
+    case 'read_skill':
+      return {
+        skill: random.chance(0.1) ? 'none' : random.pick(agent.skills).name,
+        ...(random.chance(0.4) ? { file: random.chance(0.1) ? 'none.md' : skillFile } : {}),
+      };
     case 'read_output':
       return {
         name: lastOutputName(options) ?? 'look_001.txt',

@@ -38,7 +38,11 @@ export const createRunTask = (plan: RunPlan, index: number, conversation: Conver
 export const goalText = ({ goal, turn, requests }: RunTask): string =>
   `${goal}${turn === 1 ? '' : `, turn ${turn}`}${requests === 0 ? '' : `, asked again (${requests})`}`;
 
-export const runOptions = ({ context, budget }: RunPlan) => ({ context, ...(budget === undefined ? {} : { budget }) });
+export const runOptions = ({ context, system, budget }: RunPlan) => ({
+  context,
+  ...(system.length === 0 ? {} : { system }),
+  ...(budget === undefined ? {} : { budget }),
+});
 
 /** The plan without anything that is sent while it runs. */
 export const withoutInput = (plan: RunPlan): RunPlan => ({

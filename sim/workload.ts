@@ -1,6 +1,7 @@
 // Plans the workload of a seed: agents, their rights and limits, requests, and faults.
 import type { JsonObject } from '#base';
 import type { Budget, BuiltinTool, GrantName, Limits, Price, ShareName } from '#contracts';
+import { withInstructions } from './instruction-workload.ts';
 import { withMail } from './mail-workload.ts';
 import type { CreateAgentPlan } from './mail-workload.ts';
 import type {
@@ -27,14 +28,17 @@ export const planSeed = (random: Random): SeedPlan => {
   const teamRandom = random.fork('graphs');
   const hasTeams = !hasConversations && !hasMail && teamRandom.chance(teamShare);
   const createAgent: CreateAgentPlan = (one, name) => planAgent(one, name, { depth: 3, shape });
-  const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) => {
+  const drawRun = (index: number): RunPlan => {
     const run = planRun(random.fork(`run ${index}`), index, shape);
     const planned = hasConversations ? withConversation(run, conversationRandom) : { ...run, turns: 0 };
     if (hasMail) return withMail(planned, mailRandom.fork(`run ${index}`), createAgent);
     if (hasTeams && index === 0) return withTeam(planned, teamRandom.fork('run'), createAgent);
     const scarceRandom = random.fork(`scarce ${index}`);
     return scarceRandom.chance(scarceShare) ? withScarceBudget(planned, scarceRandom, createAgent) : planned;
-  });
+  };
+  const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) =>
+    withInstructions(drawRun(index), random, index),
+  );
   const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
   const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
   return {
@@ -149,6 +153,7 @@ const planRun = (random: Random, index: number, shape: Shape): RunPlanWithoutTur
   reader: shape.flood ? 'stalls' : random.chance(0.25) ? random.pick([0, 1, 20, 'stalls'] as const) : null,
   cancel: planCancel(random),
   ...planContext(random.fork('given')),
+  system: [],
   resident: null,
   sends: [],
   team: null,
@@ -207,6 +212,7 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
     settings: random.chance(0.1) ? { temperature: 0.5, reasoning: 'minimal' } : {},
     grants: random.chance(0.04) ? random.pick(reducedGrants) : allGranted,
     share: depth > 0 ? planShare(random.fork('share')) : [],
+    skills: [],
     budget: random.chance(0.25) ? planBudget(random, shape) : {},
     mail: null,
     team: null,

@@ -23,6 +23,8 @@ export const grants: Judge = {
           if (kind === 'history' || kind === 'file') return cell === run.frames[0]?.cell;
           // Another judge checks which results tasks get.
           if (kind === 'dependency') return [...plans.values()].some(({ team }) => team !== null);
+          // The caller's own instructions, to the root that it called.
+          if (kind === 'share' && cell === run.frames[0]?.cell) return record.type === 'open';
           return kind === 'share'
             ? (plan?.share.length ?? 0) > 0 || cells.get(cell as CellId)?.birth.spawned !== undefined
             : (plan?.grants.some((name) => name === kind) ?? false);

@@ -17,6 +17,7 @@ import { files } from './files.ts';
 import { grants } from './grants.ts';
 import { indeterminate } from './indeterminate.ts';
 import type { Judge } from './judge.ts';
+import { instructions } from './instructions.ts';
 import { ledger } from './ledger.ts';
 import { mail } from './mail.ts';
 import { mailShown } from './mail-shown.ts';
@@ -69,6 +70,7 @@ export const judges: readonly Judge[] = [
   ledger,
   grants,
   shares,
+  instructions,
   prompts,
   windows,
   workspaceLog,

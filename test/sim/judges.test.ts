@@ -62,6 +62,16 @@ const shareIn = (history: Loose): Loose =>
     .find((content: Loose) => content.kind === 'share' && content.content !== '[]');
 const withShare = (history: History): boolean => ended(history) && shareIn(history) !== undefined;
 
+const instructedCall = (history: Loose): Loose =>
+  history.modelCalls.find(({ prompt }: Loose) => prompt.includes('obey '));
+const isInstructed = (history: History): boolean => ended(history) && instructedCall(history) !== undefined;
+const skillRead = (history: Loose): Loose =>
+  history.runs
+    .flatMap(({ frames }: Loose) => frames)
+    .map(({ record }: Loose) => record)
+    .find(({ type, ok, value }: Loose) => type === 'settle' && ok && /^(?:do|know) /u.test(value?.text ?? ''));
+const hasReadSkill = (history: History): boolean => ended(history) && skillRead(history) !== undefined;
+
 const hasConversation = (history: History): boolean =>
   ended(history) && history.workspaceLog.entries[0]?.record.type === 'turn';
 const acknowledgedWrite = (history: Loose): Loose => history.recordWrites.find(({ no }: Loose) => no !== null);
@@ -359,6 +369,17 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
         (frame.contents ??= []).push({ ...share });
       },
     },
+  ],
+  'instructions and skills reach only their own cell': [
+    { to: isInstructed, change: (history) => (instructedCall(history).prompt = '[]') },
+    {
+      to: isInstructed,
+      change: (history) => {
+        const call = instructedCall(history);
+        call.prompt = call.prompt.replaceAll('"role":"system"', '"role":"user"');
+      },
+    },
+    { to: hasReadSkill, change: (history) => (skillRead(history).value.text = 'the skill of another agent') },
   ],
   'the workspace log keeps every record': [
     { to: hasConversation, change: (history) => history.workspaceLog.entries.pop() },

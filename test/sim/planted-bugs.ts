@@ -125,6 +125,22 @@ export const bugs: readonly Bug[] = [
     ? {}
     : { gives: [{ kind: 'share' as const, content: shareOf({ ...agent, permissions: { ...agent.permissions, share: ['system', 'context'] } }, session) }] })`,
   ),
+  // invariant: skills-own-only
+  bug(
+    'a skill is read from whichever agent read one before',
+    'own-skills',
+    '((own: any) => { const before = (globalThis as any).planted ?? own; (globalThis as any).planted = own; return before; })($(whole))',
+  ),
+  bug(
+    'a child that shares gets the instructions of the caller of its parent',
+    'share-prompt',
+    `const received = window.view.flatMap(({ part, origin }) =>
+    origin.rule === 'shared-system@1' && cell.runtime.parent === null && 'message' in part
+      ? [{ category: 'SYSTEM', text: String(part.message.content) } as const]
+      : [],
+  );
+  const $(declarations.0.id) = [...$(declarations.0.init), ...received];`,
+  ),
   bug(
     'a refreshed share is copied completely each time',
     'share-changed',
