@@ -8,14 +8,19 @@ type Options = Parameters<Define>[0];
 /** A small, fast generator: the same seed gives the same team. */
 export const randomTeam = (define: Define, seed: number): Agent => {
   const rng = drawsFrom(seed);
+  // Draws of their own, so that the rest of a team does not depend on them.
+  const skillsOf = drawSkills(drawsFrom(-seed));
+  const create: Create = (name, agents) => agentOf(define, rng, name, { agents, skills: skillsOf(name) });
   const pool: Agent[] = [];
-  const deep = Array.from({ length: rng(3) }, (_, index) => agentOf(define, rng, `deep-${index}`, []));
+  const deep = Array.from({ length: rng(3) }, (_, index) => create(`deep-${index}`, []));
   const middle = Array.from({ length: 1 + rng(2) }, (_, index) =>
-    agentOf(define, rng, `middle-${index}`, rng(2) === 0 ? deep.slice(0, 1 + rng(2)) : []),
+    create(`middle-${index}`, rng(2) === 0 ? deep.slice(0, 1 + rng(2)) : []),
   );
   pool.push(...middle, ...(rng(4) === 0 ? deep.slice(0, 1) : []));
-  return agentOf(define, rng, 'lead', pool);
+  return create('lead', pool);
 };
+
+type Create = (name: string, agents: readonly Agent[]) => Agent;
 
 type Draw = (below: number) => number;
 
@@ -84,7 +89,9 @@ const limitsOf = (rng: Draw): NonNullable<Options['limits']> => ({
   ...(rng(6) === 0 ? { timeout_ms: 20 } : {}),
 });
 
-const agentOf = (define: Define, rng: Draw, name: string, agents: readonly Agent[]): Agent =>
+type Parts = Required<Pick<Options, 'skills'>> & { readonly agents: readonly Agent[] };
+
+const agentOf = (define: Define, rng: Draw, name: string, { agents, skills }: Parts): Agent =>
   define({
     name,
     description: `Works as ${name}.`,
@@ -104,13 +111,14 @@ const agentOf = (define: Define, rng: Draw, name: string, agents: readonly Agent
     ...(rng(12) === 0 ? { grants: ['goal'] } : {}),
     ...(rng(4) === 0 ? { share: (['system', 'context'] as const).slice(rng(2), 1 + rng(2)) } : {}),
     limits: limitsOf(rng),
-    ...(name === 'middle-0' || name === 'deep-1' ? { skills: [skillOf(name)] } : {}),
+    skills,
   });
 
-/** The same name in every agent that has one. */
-const skillOf = (agent: string) => ({
-  name: 'own',
-  description: `Helps ${agent}.`,
-  instructions: `How ${agent} works.`,
-  files: { 'more.md': `More for ${agent}.` },
-});
+/** Half of the agents have some, under the same names in every agent. */
+const drawSkills = (rng: Draw) => (agent: string) =>
+  ['own', 'other'].slice(0, Math.max(0, rng(4) - 1)).map((name) => ({
+    name,
+    description: `Helps ${agent} with ${name}.`,
+    instructions: `How ${agent} works.${rng(3) === 0 ? ' And so on.'.repeat(100) : ''}`,
+    files: { 'more.md': `More for ${agent}.` },
+  }));

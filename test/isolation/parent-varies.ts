@@ -21,6 +21,7 @@ const actKinds = [
   'write',
   'list',
   'read',
+  'skill',
   'scout',
   'twin',
   'ghost',
@@ -229,6 +230,7 @@ const defineTeam = (cloister: Cloister, world: World, goal: string, state: Paren
     tools: parentTools(world, state),
     agents: state.childFirst ? [child, ...scouts] : [...scouts, child],
     gather: { timeoutMs: 600_000 },
+    skills: [skillWith(state.description, state.prompt)],
     settings: state.settings,
     limits: { ...state.limits, maxToolTurns: 20, max_steps: 200 },
   });
@@ -246,6 +248,9 @@ const defineTeam = (cloister: Cloister, world: World, goal: string, state: Paren
     parent,
   ];
 };
+
+/** The child has one of the same name. */
+const skillWith = (description: string, instructions: string) => ({ name: 'own', description, instructions });
 
 const parentTools = (world: World, { extraTools, toolsFlipped }: ParentState) => {
   const own: (Tool | 'write_file' | 'list_files' | 'read_file')[] = [
@@ -298,6 +303,8 @@ const actCall = ({ kind, text, delayMs }: Act, label: string, state: ParentState
       return call('list_files', {});
     case 'read':
       return call('read_file', { path: 'notes.md' });
+    case 'skill':
+      return call('read_skill', { skill: 'own' });
     case 'scout':
       return call(`scout-${delayMs % state.scouts}`, { prompt: `Look around. ${label} ${text}`, reason: text });
     case 'twin':
@@ -369,6 +376,7 @@ const defineChild = (
       'read_file',
     ],
     agents: [grand],
+    skills: [skillWith('Compares.', 'Compare twice.')],
     limits: { max_steps: 20, max_tokens_per_step: 300, parallelToolCalls: 3 },
   });
 };
@@ -400,6 +408,7 @@ const childCalls: readonly ((mark: string) => readonly Call[])[] = [
     call('list_files', {}),
     call('read_file', { path: 'notes.md' }),
     call('read_output', { name: 'burst_001.txt' }),
+    call('read_skill', { skill: 'own' }),
   ],
   (mark) => [
     call('read_output', { name: 'long_001.txt', from: Number.parseInt(mark.slice(0, 2), 16), bytes: 90 }),

@@ -294,6 +294,16 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
+    name: 'the skill of the parent, to a child with a skill of the same name',
+    seenBy: child,
+    edits: [
+      {
+        probe: 'own-skills',
+        put: '((own: any) => { const before = (globalThis as any).planted ?? own; (globalThis as any).planted = own; return before; })($(whole))',
+      },
+    ],
+  },
+  {
     name: 'the prompt that the parent’s own caller shared with it',
     seenBy: child,
     edits: [

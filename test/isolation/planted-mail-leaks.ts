@@ -78,6 +78,12 @@ export const spawnedLeaks: readonly MailLeak[] = [
 ];
 
 export const mailLeaks: readonly MailLeak[] = [
+  leak(
+    'the instructions of the caller, with the answers of the root',
+    'answer-text',
+    `$(whole) + session.window.view.map(({ origin, part }) =>
+      origin.rule === 'shared-system@1' && 'message' in part ? String(part.message.content) : '').join('')`,
+  ),
   {
     name: 'unread mail is handed to the next cell of that name',
     edits: [

@@ -50,9 +50,18 @@ export class MailRun extends TestRun<MailCell, MailSetting> {
 
   async start(): Promise<void> {
     const { root, goal, resident } = this.setting;
-    const options = resident === null ? {} : { resident: { topics: resident } };
+    const options = { system: this.#system(), ...(resident === null ? {} : { resident: { topics: resident } }) };
     this.#follow(startRun(root.agent, goal, undefined, this.#portsOfProcess(), options));
     await this.time.settle();
+  }
+
+  /** Draws the caller's own instructions. They are private to the root. */
+  #system(): readonly string[] {
+    const { seed, variation, root } = this.setting;
+    if (!new Rng(`${seed} system`).percent(25)) return [];
+    const { name } = root.agent;
+    const isVaried = variation !== null && (variation.place === null ? variation.agent : variation.place) === name;
+    return [new Rng(`${seed} ${isVaried ? variation.salt : ''} system`).words()];
   }
 
   get isOver(): boolean {
