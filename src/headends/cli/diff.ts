@@ -1,7 +1,7 @@
 // `diff`: compares two runs, cell by cell. `−` is the first run, `+` the other.
 import type { CellDiff, CellSide, RunDiff } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
-import { describeAmendment, count, money, plural } from './shared/format.ts';
+import { describeAmendment, count, describeCost, plural } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
 import { markDifference } from './shared/mark-difference.ts';
 import { openToRead, resolveRun } from './shared/find-and-open.ts';
@@ -134,4 +134,4 @@ const describeSide = (side: CellSide): string =>
   `${side.status ?? 'unfinished'}, ${describeSpent(side)}${side.crossings.length === 0 ? '' : `; ${side.crossings.join(', ')}`}`;
 
 const describeSpent = ({ spent }: CellSide): string =>
-  `${count(spent.inputTokens)} in, ${count(spent.outputTokens)} out, ${money(spent.usd)}`;
+  `${count(spent.inputTokens)} in, ${count(spent.outputTokens)} out, ${describeCost(spent.usd)}`;

@@ -6,7 +6,7 @@ import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
 import { causeLines } from './shared/cause-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
-import { describeCacheUse, count, dateTime, formatDuration, money, plural } from './shared/format.ts';
+import { describeCacheUse, count, dateTime, formatDuration, describeCost, plural } from './shared/format.ts';
 import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
 import { eventLine } from './shared/event-line.ts';
 import { openGraphFile } from './shared/graph-file.ts';
@@ -125,7 +125,7 @@ const showLines = (
     `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${formatDuration(report.endedAt - report.startedAt)}`}`,
     ...(report.recordedBy === null ? [] : [`build    ${describeBuild(report.recordedBy, report.continuedBy)}`]),
     ...(report.endedAt === null ? [`reached  ${describeReached(report, operations)}`] : []),
-    `spent    ${plural(spent.inputTokens, 'token')} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
+    `spent    ${plural(spent.inputTokens, 'token')} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${describeCost(spent.usd)}${
       spent.uncertain === 0 ? '' : `, ${count(spent.uncertain)} tokens uncertain`
     }`,
     '',

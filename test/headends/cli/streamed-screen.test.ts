@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from 'cloister';
 import { newTextRenderer, openAnswerView } from '../../../src/headends/cli/shared/answer-view.ts';
-import { eventLine } from '../../../src/headends/cli/shared/event-line.ts';
+import { eventLine, fitEventLine } from '../../../src/headends/cli/shared/event-line.ts';
 import { renderText } from '../../../src/headends/cli/shared/markdown.ts';
 import { openOutput } from '../../../src/headends/cli/shared/output.ts';
 import { openProgress } from '../../../src/headends/cli/shared/progress.ts';
@@ -103,14 +103,14 @@ const show = (given: readonly Step[], { columns, rows, mode, plain, colour }: Se
   const view = openAnswerView({ json: false, verbose: false, plain, stream: false }, world);
   const progress = openProgress(mode, world, { answer: view.text });
   const shadow = newRunProgress();
-  const eventLines: string[] = [];
+  const eventLines: (readonly string[])[] = [];
   const note = (event: RunEvent): void => {
     view.note(event);
     progress.note(event);
     if (!('id' in event)) return;
     applyEvent(shadow, event);
     const line = mode === 'tree' ? null : eventLine(event, shadow, mode === 'verbose');
-    if (line !== null) eventLines.push(line.trimEnd());
+    if (line !== null) eventLines.push(fitEventLine(line, output.err.columns).map((one) => one.trimEnd()));
   };
   note(started!);
 
@@ -174,8 +174,14 @@ describe('an answer that is streamed to a terminal', () => {
       fc.property(steps(), settings, (given, setting) => {
         const { screen, textLines, eventLines } = show(given, setting);
         const lines = screen.wholeLines.filter((line) => line !== '');
-        expect(lines.filter((line) => !isEvent(line))).toEqual(textLines);
-        expect(lines.filter(isEvent)).toEqual(eventLines);
+        const others: string[] = [];
+        while (lines.length > 0) {
+          const event = isEvent(lines[0]!) ? eventLines.shift() : undefined;
+          if (event === undefined) others.push(lines.shift()!);
+          else expect(lines.splice(0, event.length)).toEqual(event);
+        }
+        expect(others).toEqual(textLines);
+        expect(eventLines).toEqual([]);
         expect(screen.cursorVisible).toBe(true);
       }),
       { numRuns: testRuns(1_000) },

@@ -1,4 +1,5 @@
 // How the answer of a run reaches stdout: streamed and rendered on a terminal; in a pipe at the end, or with --stream as it comes.
+import { stripVTControlCharacters } from 'node:util';
 import { StreamedText } from '#base';
 import type { CellId } from '#base';
 import type { Outcome, RunEvent } from '#contracts';
@@ -7,7 +8,7 @@ import type { CommandContext, OutputFlags } from './define-command.ts';
 import { markdownRenderer, plainRenderer } from './markdown.ts';
 import type { LineRenderer } from './markdown.ts';
 import type { Printer } from './output.ts';
-import { sanitizeBlock } from './sanitize-text.ts';
+import { removeControls, sanitizeBlock } from './sanitize-text.ts';
 
 /** How the answer is printed. */
 export type AnswerFlags = { readonly plain: boolean; readonly stream: boolean };
@@ -58,8 +59,10 @@ const finalView = (out: Printer): AnswerView => ({
   },
 });
 
-/** An unfinished control sequence is held back until it can be recognised, and white space until something follows it. */
-const heldBack = new RegExp(String.raw`(?:[${'\u001B\u009B'}][^\n]{0,200}|[\uD800-\uDBFF]|\s+)$`, 'u');
+/** May be an unfinished control sequence. */
+const openSequence = new RegExp(String.raw`[${'\u001B\u009B'}][^\n]{0,200}$`, 'u');
+/** What the text may end with only if something follows: half of a surrogate pair, and white space. */
+const openEnd = /[\uD800-\uDBFF]?\s*$/u;
 
 const pipedView = (out: Printer): AnswerView => {
   let streamed = new StreamedText();
@@ -67,9 +70,11 @@ const pipedView = (out: Printer): AnswerView => {
   let root: CellId | null = null;
   const write = (piece: string): void => {
     const all = held + piece;
-    const end = all.search(heldBack);
-    held = end === -1 ? '' : all.slice(end);
-    const ready = sanitizeBlock(end === -1 ? all : all.slice(0, end));
+    const [unfinished = ''] = openSequence.exec(all) ?? [];
+    const text = stripVTControlCharacters(all.slice(0, all.length - unfinished.length));
+    const end = text.search(openEnd);
+    held = text.slice(end) + unfinished;
+    const ready = removeControls(text.slice(0, end));
     if (ready === '') return;
     out.write(ready);
     hasWritten = true;

@@ -11,12 +11,12 @@ import {
   compactNumber,
   count,
   formatDuration,
-  money,
+  describeCost,
   plural,
 } from './format.ts';
 import { cellName, crossingEndName, toolNameOf } from './run-progress.ts';
 import type { RunProgress } from './run-progress.ts';
-import { excerpt, sanitizeLine } from './sanitize-text.ts';
+import { excerpt, sanitizeLine, width, wrapText } from './sanitize-text.ts';
 
 const [excerptColumns, detailColumns] = [72, 160];
 
@@ -27,6 +27,15 @@ export const eventLine = (event: DurableEvent, runProgress: RunProgress, verbose
   const who = tool === null ? event.agent : `child:${cellName(runProgress, tool, event.agent, event.cell)}`;
   return words === null ? null : `${clockTime(event.at)} ${who}  ${words}`;
 };
+
+/** For a terminal: on several lines rather than with a word broken at its edge. */
+export const fitEventLine = (line: string, columns: number): readonly string[] => {
+  const { head = '', words = '' } = /^(?<head>\S+ \S+ {2})(?<words>.*)$/u.exec(line)?.groups ?? {};
+  return width(line) <= columns || words === '' ? [line] : wrapText(head, words, columns, hangColumns);
+};
+
+/** Below the name, after the time. */
+const hangColumns = 9;
 
 /** Describes a refused crossing, for `show`, `audit` and the demo alike. */
 export const describeRefusal = (event: DurableEvent & { type: 'crossing-refused' }, runProgress: RunProgress): string =>
@@ -139,7 +148,7 @@ const describeFork = ({ from, amendment }: DurableEvent & { type: 'run-fork' }):
 const describeModelCall = (event: DurableEvent & { type: 'model-end' }, verbose: boolean): string => {
   const head = `model ${event.model} ${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}`;
   const uncertain = event.uncertain > 0 ? `, ${compactNumber(event.uncertain)} uncertain` : '';
-  const used = `, ${compactNumber(event.inputTokens)} tokens in${describeCacheUse(event)}, ${compactNumber(event.outputTokens)} out, ${money(event.usd)}`;
+  const used = `, ${compactNumber(event.inputTokens)} tokens in${describeCacheUse(event)}, ${compactNumber(event.outputTokens)} out, ${describeCost(event.usd)}`;
   return `${head}${event.ok ? used : ''}${uncertain}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}`;
 };
 

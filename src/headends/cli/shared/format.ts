@@ -20,6 +20,9 @@ export const money = (usd: number | null): string => {
   return `$${usd.toFixed(usd < 100 ? 4 : 2)}`;
 };
 
+/** The same in a sentence, where no title says what is unknown. */
+export const describeCost = (usd: number | null): string => (usd === null ? 'cost unknown' : money(usd));
+
 export const formatDuration = (ms: number): string => {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;

@@ -4,8 +4,8 @@ import { activityText, newRunProgress, applyEvent } from './run-progress.ts';
 import type { RunProgress, CellProgress } from './run-progress.ts';
 import type { AnswerFlags, AnswerView } from './answer-view.ts';
 import type { CommandContext, OutputFlags } from './define-command.ts';
-import { eventLine } from './event-line.ts';
-import { formatDuration, money, plural, compactNumber } from './format.ts';
+import { eventLine, fitEventLine } from './event-line.ts';
+import { formatDuration, describeCost, plural, compactNumber } from './format.ts';
 import { graphScreen } from './task-lines.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
@@ -84,6 +84,8 @@ type LinesOptions = {
 const openLines = (world: ProgressWorld, { verbose, runProgress, answer }: LinesOptions): Progress => {
   const { err } = world.output;
   const screen = answer === null ? nothingDrawn : openAnswerScreen(world, answer, () => []);
+  const fit = (line: string): readonly string[] =>
+    world.terminal.stderr.isTTY === true ? fitEventLine(line, err.columns) : [line];
   return {
     ...screen,
     note: (event) => {
@@ -91,7 +93,7 @@ const openLines = (world: ProgressWorld, { verbose, runProgress, answer }: Lines
       const sanitized = sanitizeAll(event);
       applyEvent(runProgress, sanitized);
       const line = eventLine(sanitized, runProgress, verbose);
-      if (line !== null) screen.printAbove(() => err.print(line));
+      if (line !== null) screen.printAbove(() => err.print(...fit(line)));
     },
     notice: (words) => screen.printAbove(() => err.print(words)),
   };
@@ -195,5 +197,5 @@ export const describeTotal = (runProgress: RunProgress, now: number): string => 
   const root = cells.find(({ parent }) => parent === null);
   const tokens = `${compactNumber(sum((view) => view.inputTokens))} in, ${compactNumber(sum((view) => view.outputTokens))} out`;
   const time = root === undefined ? '' : ` · ${formatDuration(elapsedMs(root, now))}`;
-  return `  ${plural(cells.length, 'cell')} · ${tokens} · ${money(usd)}${time}`;
+  return `  ${plural(cells.length, 'cell')} · ${tokens} · ${describeCost(usd)}${time}`;
 };

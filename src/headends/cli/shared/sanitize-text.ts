@@ -12,9 +12,11 @@ const unwanted = /(?![\n\t])\p{Cc}|[\u202A-\u202E\u2066-\u2069\uFEFF\u{E0000}-\u
 /** The same lines, with `\n` between them. */
 export const unifyLineBreaks = (text: string): string => text.replace(lineBreak, '\n');
 
+/** For text without control sequences. */
+export const removeControls = (text: string): string => unifyLineBreaks(text).replace(unwanted, '').toWellFormed();
+
 /** Text of several lines. */
-export const sanitizeBlock = (text: string): string =>
-  unifyLineBreaks(stripVTControlCharacters(text)).replace(unwanted, '').toWellFormed();
+export const sanitizeBlock = (text: string): string => removeControls(stripVTControlCharacters(text));
 
 export const sanitizeLine = (text: string): string => sanitizeBlock(text).replace(/\s+/gu, ' ').trim();
 
