@@ -88,9 +88,7 @@ export const fileLeaks: readonly FileLeak[] = [
     name: 'the config of the first file, for all files',
     check: comparing('module', 'left'),
     seenIn: /^lead model: /u,
-    edits: [
-      { probe: 'config-of-file', put: 'return [...$(argument.left.callee.object).values()][1] ?? $(argument.right);' },
-    ],
+    edits: [{ probe: 'config-of-file', put: 'return [...this.#byFolder.values()][1] ?? $(argument);' }],
   },
   {
     name: 'the defaults of the first file, for all files',

@@ -67,7 +67,7 @@ const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic, u
     case 'attachment':
       // It is part of the request, so whoever may give the goal may attach files to it; to the root only.
       if (from !== 'outside' || to === 'outside' || to.parent !== null) return null;
-      return /* probe: policy-attachment */ has(to, 'goal') ? kind : null;
+      return has(to, 'goal') ? kind : null;
     case 'result':
       if (from === 'outside' || endOf(to) !== (from.parent ?? 'outside')) return null;
       return /* probe: policy-result */ has(from, kind) ? kind : null;

@@ -29,7 +29,6 @@ const fillMessage = async (message: UserMessage, readBlob: ReadBlob): Promise<Us
 };
 
 const readFile = async (ref: string, readBlob: ReadBlob): Promise<Uint8Array> => {
-  // probe: file-bytes
   const bytes = await readBlob(ref).catch(() => null);
   if (bytes === null || sha256(bytes) !== ref)
     throw new CloisterError('store_damaged', `The file with the hash ${ref} is missing or was changed.`);

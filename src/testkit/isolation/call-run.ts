@@ -122,13 +122,15 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
   async #attachments(): Promise<readonly StoredAttachment[]> {
     const { seed, root } = this.setting;
     const { modelToolName } = root.agent.signature;
-    if (!new Rng(`${seed} attachments`).percent(25)) return [];
+    // In a small window they would leave no room for anything else.
+    const isSmall = (root.agent.caps.limits.contextTokensMax ?? Infinity) < 4_000;
+    if (isSmall || !new Rng(`${seed} attachments`).percent(25)) return [];
     const own = new Rng(`${seed} attachments ${this.setting.saltOf(modelToolName, pathBelow('', modelToolName))}`);
     const text = { mediaType: 'text/plain', name: `${own.hex()}.txt`, text: own.words() };
     if (own.percent(50)) return [text];
     const bytes = Buffer.from(own.words());
     const sha256 = (await this.ports().storeBlob(bytes)) as Hash;
-    return [{ mediaType: 'image/png', sha256, bytes: bytes.byteLength, pixels: 1 + own.below(2_000_000) }, text];
+    return [{ mediaType: 'image/png', sha256, bytes: bytes.byteLength, pixels: 1 + own.below(2_000) }, text];
   }
 
   /** Draws earlier conversation and context. It is private to the root, except for context that children share. */
