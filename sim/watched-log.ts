@@ -61,6 +61,12 @@ export class WatchedLog implements RunLog {
     return told;
   }
 
+  onCommit(listener: (newest: number) => void): void {
+    this.#inner.onCommit?.((newest) => {
+      if (this.#process.alive) listener(newest);
+    });
+  }
+
   close(): Promise<void> {
     if (!this.#process.touch('release')) return never();
     this.#writing.releasedAt ??= this.#process.world.now;

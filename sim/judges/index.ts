@@ -38,6 +38,7 @@ import { resumedAgents, messagesToPerson } from './messages-to-person.ts';
 import { teamEnds } from './team-ends.ts';
 import { teamPrompts } from './team-prompts.ts';
 import { teams } from './teams.ts';
+import { told } from './told.ts';
 import { terminal } from './terminal.ts';
 import { time } from './time.ts';
 import { timers } from './timers.ts';
@@ -67,6 +68,7 @@ export const judges: readonly Judge[] = [
   terminal,
   outcomes,
   events,
+  told,
   ledger,
   grants,
   shares,

@@ -1,4 +1,7 @@
 // Everyone who reads a run while it runs: its events, and what other folds make of its frames.
+//
+//   told-after-commit. A frame reaches readers after the commit that holds it, so whatever they pass on is still true after a
+//       crash. A live piece follows the frame that began its operation.
 import type { CellId, RunId } from '#base';
 import { checkOptions } from '#base/shapes';
 import { seesShape } from '#contracts';
@@ -13,11 +16,15 @@ type RecordedFrames = {
   /** Whether the run has frames that a new reader has missed. */
   readonly hasFrames: boolean;
   readonly ended: boolean;
+  /** The number of the newest durable frame; -1: none. */
+  readonly committed: number;
   /** Waits for frames that are not on disk yet; they would otherwise be missed. */
   readRecorded(): Promise<readonly Frame[]>;
   /** Waits as well: an event can come before the output that it names is stored. */
   getBlob(ref: string): Promise<Uint8Array>;
 };
+
+type HeldPiece = { readonly cell: CellId; readonly agent: string; readonly event: LiveEvent };
 
 /** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
 export const caughtUp = Symbol('caught up');
@@ -28,6 +35,9 @@ export class RunFeed {
   /** The readers of events get live ones, too; what models think, only those who see contents. */
   readonly #eventReaders = new Map<FrameReader<RunEvent>, Sees>();
 
+  /** Frames that are not durable yet, and live pieces of operations that began in them. */
+  #held: (Frame | HeldPiece)[] = [];
+
   constructor(recorded: RecordedFrames) {
     this.#recorded = recorded;
   }
@@ -37,10 +47,33 @@ export class RunFeed {
   }
 
   frame(frame: Frame): void {
+    // probe: told-after-commit
+    if (frame.no > this.#recorded.committed) this.#held.push(frame);
+    else this.#pass(frame);
+  }
+
+  /** Passes on what has become durable. */
+  release(): void {
+    const { committed } = this.#recorded;
+    const end = this.#held.findIndex((one) => 'no' in one && one.no > committed);
+    const released = end < 0 ? this.#held : this.#held.slice(0, end);
+    this.#held = end < 0 ? [] : this.#held.slice(end);
+    for (const one of released)
+      if ('no' in one) this.#pass(one);
+      else this.#passLive(one);
+  }
+
+  #pass(frame: Frame): void {
     for (const reader of this.#readers) reader.frame(frame);
   }
 
   live(cell: CellId, agent: string, event: LiveEvent): void {
+    const piece = { cell, agent, event };
+    if (this.#held.some((one) => one.cell === cell)) this.#held.push(piece);
+    else this.#passLive(piece);
+  }
+
+  #passLive({ cell, agent, event }: HeldPiece): void {
     const of = { run: this.#recorded.run, cell, agent };
     const chars = 'text' in event ? event.text.length : 0;
     const isContent = event.type === 'reasoning-delta';
@@ -49,7 +82,9 @@ export class RunFeed {
         reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
   }
 
+  /** What never became durable is never told. */
   end(): void {
+    this.#held = [];
     for (const reader of this.#readers) reader.end();
   }
 

@@ -68,6 +68,8 @@ export class LocalRunSession implements TeamSession, RunListener {
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
   cancelled = false;
+  /** The number of the newest durable frame. */
+  committed = -1;
   #ended = false;
 
   constructor(run: RunId, start: RunStart, host: RunHost) {
@@ -85,11 +87,18 @@ export class LocalRunSession implements TeamSession, RunListener {
   attach(live: Run, log: RunLog): void {
     this.#live = live;
     this.#log = log;
+    if (log.onCommit === undefined) this.#commit(Infinity);
+    else log.onCommit((newest) => this.#commit(newest));
     const early = this.#early;
     this.#early = undefined;
     // If the run was cancelled before it started, no agent is left to receive anything.
     for (const command of early?.queue ?? []) if (!this.cancelled || command.do === 'confirm') carryOut(live, command);
     this.#startSettled?.resolve();
+  }
+
+  #commit(newest: number): void {
+    this.committed = newest;
+    this.#feed?.release();
   }
 
   /** No more events will come. */
@@ -101,14 +110,9 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   /** A run starts shortly after it was requested; nothing is recorded before that. Rejects if that failed, also after the end. */
-  durable(): Promise<void> | undefined {
-    if (this.#log !== undefined) return this.#log.durable();
-    return this.#ended ? undefined : this.#durableOnceStarted();
-  }
-
-  async #durableOnceStarted(): Promise<void> {
-    await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
-    await this.durable();
+  async durable(): Promise<void> {
+    if (this.#log === undefined && !this.#ended) await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
+    await this.#log?.durable();
   }
 
   get resident(): boolean {
@@ -177,7 +181,6 @@ export class LocalRunSession implements TeamSession, RunListener {
             throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
         } else if ('noAnswer' in found) throw new CloisterError('cell_ended', found.noAnswer);
         else {
-          await this.durable();
           if (confirm) this.confirm(found.id);
           return found;
         }
@@ -217,7 +220,6 @@ export class LocalRunSession implements TeamSession, RunListener {
   ): AsyncGenerator<T> {
     for await (const item of items) {
       if (item === caughtUp) continue;
-      await this.durable();
       if (!(await isDue(item.id)) || reader.closed) continue;
       try {
         // probe: message-hand-out
@@ -226,6 +228,8 @@ export class LocalRunSession implements TeamSession, RunListener {
         this.confirm(item.id);
       }
     }
+    // Whatever could not be recorded was not handed out, and the reader must know that something is missing.
+    if (!reader.closed) await this.durable();
   }
 
   subscribe(topic: string): AsyncIterable<Mail> {

@@ -25,6 +25,11 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   readonly outcome: Promise<RunOutcome<Data>>;
   /** Whether it is long-lived: it handles many messages, until it is asked to finish. */
   readonly resident: boolean;
+  /**
+   * Resolves when everything recorded so far is on disk, so that it is still there after a crash: wait for it before you tell anybody
+   * else about a run or a message. Events, answers and the outcome come only after that. Rejects if it could not be recorded.
+   */
+  durable(): Promise<void>;
   /** Carries out a command. Every method that asks something of the run is one of them: use this one if you hold it as data. */
   do<K extends RunCommandName>(command: RunCommand<K>): RunCommandResults[K];
   /**

@@ -11,6 +11,11 @@ export interface RunLog {
   append(frame: Frame): void;
   /** Undefined if all appended frames are durable; otherwise a promise for that. Rejects with `store_failed`, and from then on always. */
   durable(): Promise<void> | undefined;
+  /**
+   * Calls the listener with the number of the newest durable frame: now, if there is one, and after each commit that holds frames of
+   * this run, before `durable` resolves. Absent: a frame is durable as soon as it is appended.
+   */
+  onCommit?(listener: (newest: number) => void): void;
   /** Makes everything durable and releases the run. Step files follow shortly; closing the store waits for them. */
   close(): Promise<void>;
 }

@@ -180,7 +180,7 @@ const openUnrecorded = () => {
   );
   const delivered: string[] = [];
   const live = { do: (command: RunCommand) => void (command.do === 'confirm' && delivered.push(command.message)) };
-  const log: Pick<RunLog, 'durable'> = { durable: () => failed.promise };
+  const log: Pick<RunLog, 'durable' | 'onCommit'> = { durable: () => failed.promise, onCommit: () => undefined };
   session.attach(live as never, log as RunLog);
   let no = 0;
   const say = (kind: 'message' | 'broadcast'): void => {

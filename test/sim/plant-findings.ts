@@ -17,6 +17,7 @@ export const findings: readonly Finding[] = [
   ],
   ['a batch is acknowledged although its commit failed', 1_039, 'acknowledged ⇒ present'],
   ['a failed batch does not fail the runs that had frames in it', 1_039, 'acknowledged ⇒ present'],
+  ['readers are told of a frame before its commit', 1_000, 'told = kept'],
   ['frames are appended after a gap', 1_090, 'audit'],
   ['a run is taken over from a live process', 1_024, 'one owner per run'],
   ['a tool that is not safe to retry runs again after a crash', 1_062, 'indeterminate after a crash'],

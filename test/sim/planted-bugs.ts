@@ -24,6 +24,9 @@ export const bugs: readonly Bug[] = [
   bug('frames are appended after a gap', 'frame-follows', '$(consequent)'),
   bug('a run is taken over from a live process', 'run-owner-lives', ''),
 
+  // invariant: told-after-commit
+  bug('readers are told of a frame before its commit', 'told-after-commit', 'this.#pass(frame);'),
+
   // Settled work, and work that is not safe to retry, is not repeated.
   bug('a tool that is not safe to retry runs again after a crash', 'step-never-repeated', ''),
   bug(

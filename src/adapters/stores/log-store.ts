@@ -1,6 +1,7 @@
 // A store over a log that its own thread writes and any thread reads.
 //
-//   durable-after-commit. `durable` settles only after the commit of the batch that carries the newest frame.
+//   durable-after-commit. `durable` settles only after the commit of the batch that carries the newest frame, and `onCommit`
+//       tells of no frame before its commit.
 //   failed-batch-fails-its-runs. A failed batch permanently fails every run that had frames in it, but no other and no later
 //       run.
 //   store-created-by-first-write. Nothing is created before the first write.
@@ -30,7 +31,10 @@ export type LogStore = Store & {
 export const openLogStore = (ports: LogStorePorts): LogStore => {
   const { kind, path, reader } = ports;
   const logs = new Map<RunId, DurableRunLog>();
-  const writer = openWriter(ports, (run, detail) => logs.get(run)?.fail(detail));
+  const writer = openWriter(ports, {
+    onRunFailed: (run, detail) => logs.get(run)?.fail(detail),
+    onRunCommitted: (run, newest) => logs.get(run)?.commit(newest),
+  });
   let closing: Promise<void> | undefined;
   let recordKeys = 0;
 
@@ -118,6 +122,8 @@ class DurableRunLog implements RunLog {
   readonly #forget: (run: RunId) => void;
   #newest: Batch | undefined;
   #waiting: { readonly batch: Batch; readonly promise: Promise<void> } | undefined;
+  #committed = -1;
+  #onCommit: ((newest: number) => void) | undefined;
   #failure: CloisterError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -145,6 +151,17 @@ class DurableRunLog implements RunLog {
     if (batch === undefined || batch.ack !== undefined) return undefined;
     if (this.#waiting?.batch !== batch) this.#waiting = { batch, promise: ignoreUnhandled(this.#wait(batch)) };
     return this.#waiting.promise;
+  }
+
+  onCommit(listener: (newest: number) => void): void {
+    this.#onCommit = listener;
+    if (this.#committed >= 0) listener(this.#committed);
+  }
+
+  commit(newest: number): void {
+    if (this.#failure !== undefined) return;
+    this.#committed = newest;
+    this.#onCommit?.(newest);
   }
 
   close(): Promise<void> {

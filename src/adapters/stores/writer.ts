@@ -45,8 +45,13 @@ export type Writer = {
   close(): Promise<void>;
 };
 
-/** `onRunFailed` is called for every run whose frames were not written, before the batch settles. */
-export const openWriter = (ports: WriterPorts, onRunFailed: (run: RunId, detail: string) => void): Writer => {
+/** Both are called before the batch settles: for every run whose frames were not written, and for every run with the newest that was. */
+type WriterListener = {
+  readonly onRunFailed: (run: RunId, detail: string) => void;
+  readonly onRunCommitted: (run: RunId, newest: number) => void;
+};
+
+export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer => {
   let thread: { readonly port: Thread; readonly ended: Promise<void> } | undefined;
   let waiting: Batch | undefined;
   let inFlight: Batch | undefined;
@@ -61,8 +66,7 @@ export const openWriter = (ports: WriterPorts, onRunFailed: (run: RunId, detail:
     thread?.port.unref();
     if (batch === undefined) return;
     transactions = ack.transactions;
-    // probe: batch-failed-runs
-    for (const [run, detail] of failedRuns(batch, ack)) onRunFailed(run, detail);
+    notify(batch, ack, listener);
     batch.ack = ack;
     batch.settle(ack);
     if (waiting !== undefined) schedule();
@@ -147,4 +151,18 @@ const failedRuns = (batch: Batch, { failure, broken }: Ack): Map<RunId, string> 
   }
   for (const { run, detail } of broken) failed.set(run, detail);
   return failed;
+};
+
+const notify = (batch: Batch, ack: Ack, { onRunFailed, onRunCommitted }: WriterListener): void => {
+  const failed = failedRuns(batch, ack);
+  // probe: batch-failed-runs
+  for (const [run, detail] of failed) onRunFailed(run, detail);
+  for (const [run, newest] of committedRuns(batch, failed)) onRunCommitted(run, newest);
+};
+
+/** The newest frame of each run in the batch, except of those that failed. */
+const committedRuns = (batch: Batch, failed: ReadonlyMap<RunId, string>): Map<RunId, number> => {
+  const newest = new Map<RunId, number>();
+  for (const item of batch.items) if (item.do === 'frame' && !failed.has(item.run)) newest.set(item.run, item.no);
+  return newest;
 };

@@ -1,5 +1,6 @@
 // Serves the agents of one Cloister to callers.
 //
+//   receipt-after-commit. A run, a message and whatever a command does are on disk before their caller is told.
 //   service-others-unknown. A caller can only access its own agents, runs and conversations; others look unknown to it, not
 //       forbidden.
 //   service-request-in-budget. A request is a run of its own, within the budget of its token. It holds a slot until it has
@@ -161,6 +162,7 @@ export class LocalAgentService implements AgentService {
     let client: ClientRun | undefined;
     let resident: ResidentRun | undefined;
     let session: RunSession | undefined;
+    let served: ServedRun;
     try {
       client = this.#clientRun(caller, request);
       if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
@@ -170,7 +172,7 @@ export class LocalAgentService implements AgentService {
       const withTools = client === undefined ? options : { ...options, tools: client.definitions };
       const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
       session = started instanceof Promise ? await started : started;
-      return this.#serve(session, { caller, agent, request, slot, settle, client, resident }, signal);
+      served = this.#serve(session, { caller, agent, request, slot, settle, client, resident }, signal);
     } catch (error) {
       session?.cancel();
       client?.discard();
@@ -179,6 +181,8 @@ export class LocalAgentService implements AgentService {
       slot.close();
       throw error;
     }
+    await session.durable();
+    return served;
   }
 
   async continueRun(
@@ -225,7 +229,11 @@ export class LocalAgentService implements AgentService {
       throw new CloisterError('cell_ended', `Run ${summary.run} is not running in this process.`);
     const resident = givesWork[command.do] ? this.#live.get(summary.run)?.resident : undefined;
     // probe: letter-send
-    const act = async (): Promise<RunCommandResults[K]> => session.do(command);
+    const act = async (): Promise<RunCommandResults[K]> => {
+      const result = await session.do(command);
+      await session.durable();
+      return result;
+    };
     return resident === undefined ? act() : resident.withSlot(act, signal);
   }
 

@@ -12,6 +12,7 @@ export const nothing: AsyncIterable<never> = {
 
 /** For a session that gets no messages. */
 export const noMail = {
+  durable: async () => undefined,
   transcript: () => Promise.reject(new Error('not here')),
   resident: false,
   do: (): never => {

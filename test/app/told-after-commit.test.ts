@@ -1,0 +1,150 @@
+// Nothing is told before it is durable: neither events nor receipts, and what could not be written is never told.
+import { expect, onTestFinished, test } from 'vitest';
+import { memoryCellFolders } from '#adapters/cell-folders';
+import { validate } from '#adapters/schemas';
+import { memoryStore } from '#adapters/stores';
+import { CloisterError, recordFormats } from '#base';
+import type { Frame, RunEvent, RunLog, Store } from '#contracts';
+import { defineAgent } from 'cloister';
+import { countingIds, rehearse, virtualClock } from '#testkit';
+import { LocalCloister } from '../../src/app/local-cloister.ts';
+import { LocalAgentService, slotLimitsFor, SlotQueue, TokenRegistry } from '#app/serve';
+
+/** A store in memory whose frames are durable when the test says so. */
+const heldStore = () => {
+  const inner = memoryStore();
+  const logs: HeldLog[] = [];
+  const store: Store = {
+    ...inner,
+    acquireRun: async (run, options) => {
+      const log = new HeldLog(await inner.acquireRun(run, options));
+      logs.push(log);
+      return log;
+    },
+  };
+  return { store, commit: () => logs.forEach((log) => log.commit()), fail: () => logs.forEach((log) => log.fail()) };
+};
+
+class HeldLog implements RunLog {
+  readonly #inner: RunLog;
+  readonly #frames: Frame[] = [];
+  #onCommit: (newest: number) => void = () => undefined;
+  #durable = Promise.withResolvers<void>();
+  #isHeld = true;
+  constructor(inner: RunLog) {
+    this.#inner = inner;
+    this.#durable.promise.catch(() => undefined);
+  }
+  append(frame: Frame): void {
+    if (this.#isHeld) this.#frames.push(frame);
+    else this.#write(frame);
+  }
+  #write(frame: Frame): void {
+    this.#inner.append(frame);
+    this.#onCommit(frame.no);
+  }
+  durable(): Promise<void> | undefined {
+    return this.#isHeld ? this.#durable.promise : undefined;
+  }
+  onCommit(listener: (newest: number) => void): void {
+    this.#onCommit = listener;
+  }
+  async close(): Promise<void> {
+    await this.durable();
+    await this.#inner.close();
+  }
+  commit(): void {
+    this.#isHeld = false;
+    for (const frame of this.#frames.splice(0)) this.#write(frame);
+    this.#durable.resolve();
+  }
+  fail(): void {
+    this.#durable.reject(new CloisterError('store_failed', 'The disk is full.'));
+  }
+}
+
+const open = () => {
+  const held = heldStore();
+  const clock = virtualClock();
+  const model = rehearse([{ reply: 'Yes.' }]).model;
+  const agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.', models: [model] });
+  const cloister = new LocalCloister([agent], {
+    store: held.store,
+    workspaces: memoryCellFolders(),
+    validate,
+    schemaProblem: () => null,
+    toolSchemaProblem: () => null,
+    clock,
+    ids: countingIds(),
+    lanes: new Map(),
+    resources: {
+      agents: [agent],
+      redactFor: () => null,
+      prepare: async () => undefined,
+      resourcesFor: () => ({ models: [model], sources: [] }),
+      modelsOf: () => [model],
+    },
+    startInfo: undefined,
+    recordedBy: { format: recordFormats.newest, build: 'test' },
+  });
+  onTestFinished(async () => {
+    held.commit();
+    await cloister.close();
+  });
+  return { ...held, cloister, clock };
+};
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+// invariant: told-after-commit
+test('a reader gets no event before its commit, then all of them in order', async () => {
+  const { cloister, commit } = open();
+  const session = cloister.run('lead', 'Go.');
+  const events: RunEvent[] = [];
+  const reading = (async () => {
+    for await (const event of session) events.push(event);
+  })();
+  await settled();
+  expect(events).toEqual([]);
+  commit();
+  await reading;
+  const { events: recorded } = await cloister.show(session.run);
+  expect(events.filter((event) => 'id' in event)).toEqual(recorded);
+});
+
+test('what could not be written is never told', async () => {
+  const { cloister, fail } = open();
+  const session = cloister.run('lead', 'Go.');
+  const events: RunEvent[] = [];
+  const reading = (async () => {
+    for await (const event of session) events.push(event);
+  })();
+  await settled();
+  fail();
+  await expect(reading).rejects.toMatchObject({ code: 'store_failed' });
+  expect(events.filter((event) => 'id' in event)).toEqual([]);
+  await expect(session.durable()).rejects.toMatchObject({ code: 'store_failed' });
+});
+
+// invariant: receipt-after-commit
+test('a caller learns the id of a run, and of a message, only when they are on disk', async () => {
+  const { cloister, clock, commit } = open();
+  const caller = { name: 'ann' };
+  const service = new LocalAgentService({
+    cloister,
+    agents: ['lead'],
+    tokens: new TokenRegistry([{ name: 'ann', sha256: 'a'.repeat(64) }], () => clock.now()),
+    slots: new SlotQueue(slotLimitsFor({}, 1)),
+    clients: { system: false, tools: false, activity: false, compat: false },
+    clock,
+  });
+  let told: string | null = null;
+  const started = service
+    .startRun(caller, { agent: 'lead', input: 'Go.', resident: true })
+    .then(({ run }) => (told = run));
+  await settled();
+  expect(told).toBeNull();
+  commit();
+  await started;
+  expect((await cloister.runs()).map(({ run }) => run)).toEqual([told]);
+});
