@@ -196,6 +196,11 @@ export const redactDialog = (
   const blobs: Uint8Array[] = [];
   const dialog = given.map(({ by, text, attachments = [] }, index): StoredDialogMessage => {
     if (attachments.length === 0) return { by, text: redact(text) };
+    if (by === 'agent')
+      throw new CloisterError(
+        'attachment_refused',
+        `history[${index}].attachments: only messages of a person can have files.`,
+      );
     const read = readAttachments(`history[${index}].attachments`, attachments, redact);
     blobs.push(...read.blobs);
     return { by, text: redact(text), attachments: read.attachments };

@@ -21,13 +21,14 @@ const nameCharsMax = 200;
 /** `where`: the name of the option, for errors. */
 export const readAttachments = (
   where: string,
-  given: readonly (Attachment | StoredAttachment)[],
+  given: readonly Attachment[],
   redact: (text: string) => string,
 ): ReadAttachments => {
   if (!Array.isArray(given)) throw refused(where, 'expected a list of files');
   if (given.length > countMax) throw refused(where, `${given.length} files; the limit is ${countMax}`);
   const blobs: Uint8Array[] = [];
-  const attachments = given.map((one: unknown, index) => readOne(`${where}[${index}]`, one, { redact, blobs }));
+  // Not by the list's own methods: whoever made it could have replaced them.
+  const attachments = Array.from(given, (one: unknown, index) => readOne(`${where}[${index}]`, one, { redact, blobs }));
   const total = blobs.reduce((sum, { byteLength }) => sum + byteLength, 0);
   if (total > bytesMax) throw refused(where, `${total} bytes; the limit is ${bytesMax}`);
   return { attachments, blobs };
@@ -37,8 +38,6 @@ type ReadContext = { readonly redact: (text: string) => string; readonly blobs: 
 
 const readOne = (where: string, given: unknown, { redact, blobs }: ReadContext): StoredAttachment => {
   if (!isObject(given)) throw refused(where, 'expected { mediaType, data, name? }');
-  // Of an earlier run: its bytes are in the store.
-  if (isStored(given)) return given;
   const mediaType = readMediaType(where, given['mediaType']);
   const name = readName(where, given['name'], redact);
   const bytes = readBytes(where, given['data']);
@@ -57,10 +56,6 @@ const readOne = (where: string, given: unknown, { redact, blobs }: ReadContext):
   };
 };
 
-/** Only code passes these on: what a client sends is read by shapes that have no such fields. */
-const isStored = (given: object): given is StoredAttachment =>
-  'mediaType' in given && !('data' in given) && ('sha256' in given || 'text' in given);
-
 const readMediaType = (where: string, given: unknown): string => {
   const [type = ''] = typeof given === 'string' ? given.toLowerCase().split(';') : [];
   const trimmed = type.trim();
@@ -71,7 +66,12 @@ const readMediaType = (where: string, given: unknown): string => {
 
 const readName = (where: string, given: unknown, redact: (text: string) => string): string | undefined => {
   if (given === undefined || given === '') return undefined;
-  if (typeof given !== 'string' || given.length > nameCharsMax || !given.isWellFormed() || /\p{Cc}/u.test(given))
+  if (
+    typeof given !== 'string' ||
+    given.length > nameCharsMax ||
+    !given.isWellFormed() ||
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(given)
+  )
     throw refused(`${where}.name`, `expected a name of at most ${nameCharsMax} printable characters`);
   return redact(given);
 };
@@ -113,14 +113,9 @@ export const checkModelsTake = (
 ): void => {
   const files = attachments.filter((one) => 'sha256' in one);
   if (files.length === 0) return;
-  const unsupported = models.map((model) => ({ model, type: unsupportedType(model, files) }));
-  if (unsupported.some(({ type }) => type === undefined)) return;
-  const [first] = unsupported;
-  const others = first === undefined ? '' : ` (${first.model.language.modelId} takes no ${first.type})`;
-  throw new CloisterError(
-    'attachment_refused',
-    `No model of agent "${agent}" takes ${[...new Set(files.map(({ mediaType }) => mediaType))].join(', ')}${others}.`,
-  );
+  if (models.some((model) => unsupportedType(model, files) === undefined)) return;
+  const types = [...new Set(files.map(({ mediaType }) => mediaType))].join(', ');
+  throw new CloisterError('attachment_refused', `No model of agent "${agent}" takes ${types}.`);
 };
 
 /** The size of the texts among them, in bytes. */

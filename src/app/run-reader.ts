@@ -2,7 +2,7 @@
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import { parseRunId, checkOptions } from '#base/shapes';
-import { seesShape } from '#contracts';
+import { attachmentsIn, seesShape } from '#contracts';
 import type {
   CellWindow,
   RunArchive,
@@ -42,6 +42,13 @@ export class RunReader {
 
   deadLetters(options: Parameters<RunArchive['deadLetters']>[0] = {}): Promise<DeadLetters> {
     return deadLetters(this.store, options);
+  }
+
+  async attachment(run: string, sha256: string): Promise<Uint8Array> {
+    const [first] = await this.store.read(parseRunId(run));
+    const isNamed = attachmentsIn(first?.contents).some((one) => 'sha256' in one && one.sha256 === sha256);
+    if (!isNamed) throw new CloisterError('file_missing', `Run ${run} has no file with that hash.`);
+    return this.store.getBlob(sha256);
   }
 
   async tasks(run: string): Promise<readonly TaskReport[]> {

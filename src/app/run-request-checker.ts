@@ -137,9 +137,8 @@ const checkContext = (
   const redact = (text: string): string => resources.redactFor(agent)?.text(text) ?? text;
   const own = readAttachments('attachments', attachments, redact);
   const { dialog, blobs } = redactDialog(history, redact);
-  const all = [own.attachments, ...dialog.map((message) => message.attachments ?? [])].flat();
-  if (all.length > 0) {
-    checkModelsTake(agent.name, resources.modelsOf(agent), all);
+  if (own.attachments.length > 0) {
+    checkModelsTake(agent.name, resources.modelsOf(agent), own.attachments);
     checkContextSize('attachments', attachedTextBytes(own.attachments));
   }
   return {

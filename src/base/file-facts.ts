@@ -43,8 +43,9 @@ const jpegPixels = (view: DataView): number | undefined => {
     const marker = view.getUint8(at + 1);
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
     if (isFrame) return view.getUint16(at + 5) * view.getUint16(at + 7);
-    // A marker may be padded, and a segment has at least its own length.
-    at += marker === 0xff ? 1 : 2 + Math.max(2, view.getUint16(at + 2));
+    // A marker may be padded; some stand alone; any other segment begins with its own length.
+    const isAlone = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+    at += marker === 0xff ? 1 : isAlone ? 2 : 2 + Math.max(2, view.getUint16(at + 2));
   }
   return undefined;
 };
@@ -63,12 +64,11 @@ const webpPixels = (view: DataView, bytes: Uint8Array): number | undefined => {
     : undefined;
 };
 
-/** The pages of a PDF whose page objects are not compressed. */
+/** The pages of a PDF. Undefined if some may be in compressed objects, or be named in a way that hides them. */
 export const countPages = (mediaType: string, bytes: Uint8Array): number | undefined => {
   if (mediaType !== 'application/pdf') return undefined;
-  const pages =
-    Buffer.from(bytes)
-      .toString('latin1')
-      .match(/\/Type\s{0,4}\/Page(?![A-Za-z])/gu)?.length ?? 0;
+  const text = Buffer.from(bytes).toString('latin1');
+  if (/\/(?:ObjStm|[A-Za-z]{0,20}#[0-9A-Fa-f]{2})/u.test(text)) return undefined;
+  const pages = text.match(/\/Type\s{0,4}\/Page(?![A-Za-z])/gu)?.length ?? 0;
   return pages === 0 ? undefined : pages;
 };

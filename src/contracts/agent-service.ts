@@ -1,6 +1,7 @@
 // The interface of the runtime for headends that serve clients.
 import type { JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
+import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { Cause } from './cause.ts';
 import type { RunEvent } from './event.ts';
@@ -195,6 +196,8 @@ export type CallerRun = {
   report(): Promise<RunReport>;
   /** Every failure so far or, with the id of an answer, of the work that it ended. Empty for a caller who does not see causes. */
   causes(answer?: string): Promise<readonly Cause[]>;
+  /** Files of its dialog, with their bytes. */
+  attachments(stored: readonly StoredAttachment[]): Promise<readonly Attachment[]>;
   /** The dialog of the run: its history, its goal, the messages between its caller and its agents, and its answer. */
   dialog(): Promise<readonly RunMessage[]>;
   /**

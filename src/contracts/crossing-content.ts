@@ -1,5 +1,6 @@
 // The content of crossings as values. It crosses as text, and this is the only place that says which text is what.
 import type { StoredAttachment } from './attachment.ts';
+import type { CrossingContent } from './crossing.ts';
 import type { History, InheritedFiles } from './conversation.ts';
 import type { Mail, RoutedMessages } from './mail.ts';
 import type { Envelope } from './session.ts';
@@ -27,6 +28,15 @@ export const decodeInheritedFiles = (content: string): InheritedFiles => JSON.pa
 
 /** An `attachment` crossing. */
 export const decodeAttachment = (content: string): StoredAttachment => JSON.parse(content) as StoredAttachment;
+
+/** The files that crossed: those of a goal, and those of earlier messages. */
+export const attachmentsIn = (
+  contents: readonly Pick<CrossingContent, 'kind' | 'content'>[] = [],
+): readonly StoredAttachment[] =>
+  contents.flatMap(({ kind, content }): readonly StoredAttachment[] => {
+    if (kind === 'attachment') return [decodeAttachment(content)];
+    return kind === 'history' ? decodeHistory(content).entries.flatMap(({ attachments = [] }) => attachments) : [];
+  });
 
 /** The `goal` crossing of a team that was called with tasks, or from outside. */
 export const decodeTeamGoal = (content: string): TeamGoal => JSON.parse(content) as TeamGoal;

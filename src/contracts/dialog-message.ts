@@ -5,7 +5,7 @@ export type DialogMessage = {
   readonly by: 'person' | 'agent';
   readonly text: string;
   /** Files that came with the message of a person. */
-  readonly attachments?: readonly (Attachment | StoredAttachment)[];
+  readonly attachments?: readonly Attachment[];
 };
 
 /** The same, with files that are in the store or about to be. */

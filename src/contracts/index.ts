@@ -278,8 +278,14 @@ export { describeAttachment, type Attachment, type StoredAttachment } from './at
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';
 export { dialogMessageShape, nameExpected, priceShape, sentMessageShape, spawnCapsShape } from './shapes.ts';
-export { decodeAttachment, decodeDependency, decodeEnvelope, decodeHistory } from './crossing-content.ts';
-export { decodeInheritedFiles, decodeMail, decodeRoutedMessages, decodeTeamGoal } from './crossing-content.ts';
+export { attachmentsIn, decodeAttachment, decodeDependency, decodeEnvelope } from './crossing-content.ts';
+export {
+  decodeHistory,
+  decodeInheritedFiles,
+  decodeMail,
+  decodeRoutedMessages,
+  decodeTeamGoal,
+} from './crossing-content.ts';
 export type { Dependency } from './crossing-content.ts';
 export { modelAliasShape, modelNameShape, vendorList, type VendorType } from './vendors.ts';
 export { seesCauses, seesLevels, seesShape, stdioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';

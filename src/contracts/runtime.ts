@@ -42,10 +42,9 @@ export type RunOptions<S extends Schema = Schema> = {
   readonly system?: readonly string[];
   /**
    * Files that come with the request: images, PDFs, texts. Each crosses into the root cell as part of the request; sub-agents do
-   * not get them. One that an earlier run reported can be passed on. Throws `attachment_refused` for a file that none of the agent's
-   * models takes.
+   * not get them. Throws `attachment_refused` for a file that none of the agent's models takes.
    */
-  readonly attachments?: readonly (Attachment | StoredAttachment)[];
+  readonly attachments?: readonly Attachment[];
   /** Earlier messages, as reported by the caller. Cannot be combined with a conversation, which has its own history. */
   readonly history?: readonly DialogMessage[];
   /**
@@ -149,6 +148,8 @@ export interface RunArchive {
   }): Promise<readonly RunSummary[]>;
   /** `sees`: for a reader who may not see everything; default: `contents`. `details`: its events carry contents, if they may be seen. */
   show(run: string, options?: { readonly sees?: Sees; readonly details?: boolean }): Promise<RunReport>;
+  /** The bytes of a file that came with the request of a run or with an earlier message. Rejects with `file_missing`. */
+  attachment(run: string, sha256: string): Promise<Uint8Array>;
   /** What each model was shown, said and called. */
   transcript(run: string, options?: TranscriptOptions): Promise<Transcript>;
   /** Why a cell's model saw what it saw. `find`: a text to look for in every segment. */

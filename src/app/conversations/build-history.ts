@@ -109,12 +109,12 @@ const toHistoryEntry = (
   ...(call === undefined ? {} : { call }),
   ...(attachments === undefined || type !== 'message'
     ? {}
-    : { attachments: attachments.map((one) => shortenText(one, bytesMax)) }),
+    : { attachments: attachments.map((one) => shortenText(one, Math.floor(bytesMax / 4 / attachments.length))) }),
 });
 
 /** Of a long text only the beginning, as of a long message. */
 const shortenText = (attachment: StoredAttachment, bytesMax: number): StoredAttachment =>
-  'text' in attachment ? { ...attachment, text: shorten(attachment.text, Math.floor(bytesMax / 4)) } : attachment;
+  'text' in attachment ? { ...attachment, text: shorten(attachment.text, bytesMax) } : attachment;
 
 const shorten = (text: string, bytesMax: number): string => {
   const bytes = utf8Bytes(text);

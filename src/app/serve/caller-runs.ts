@@ -7,6 +7,8 @@ import { CloisterError } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
 import { seesCauses, failureAsSeen, outcomeAsSeen } from '#contracts';
 import type {
+  Attachment,
+  StoredAttachment,
   Caller,
   CallerRun,
   Cause,
@@ -69,6 +71,7 @@ export const findCallerRun = async (
     report: () => report(),
     causes,
     dialog: async () => readDialog(await report()),
+    attachments: (stored) => Promise.all(stored.map((one) => readStored(archive, run, one))),
     transcript: async (options) => {
       checkSeesContents(sees, 'transcript');
       // probe: transcript-of-run
@@ -101,6 +104,13 @@ const visibleError = (error: CloisterError, sees: Sees): CloisterError => {
   if (error.code === 'cell_ended' || error.code === 'mail_unknown') return error;
   const { code, detail, retryAfterMs } = failureAsSeen(error.failure, sees);
   return new CloisterError(code, detail, retryAfterMs === undefined ? {} : { retryAfterMs });
+};
+
+/** As it was sent: only the caller's own runs are found, so it is the caller's own file. */
+const readStored = async (archive: RunArchive, run: string, stored: StoredAttachment): Promise<Attachment> => {
+  const { mediaType, name } = stored;
+  const data = 'text' in stored ? Buffer.from(stored.text) : await archive.attachment(run, stored.sha256);
+  return { mediaType, data, ...(name === undefined ? {} : { name }) };
 };
 
 const checkSeesContents = (sees: Sees, what: string): void => {

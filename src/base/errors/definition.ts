@@ -95,7 +95,7 @@ export const definitionErrors = {
     'config',
     false,
     'An attached file was refused.',
-    'Fix it as the message says, or leave it out. Which files a model takes is set in .ai-agent.json, under `models` of its provider.',
+    'Fix it as the message says, or leave it out. The operator sets which files a model takes.',
   ),
   module_invalid: errorEntry(
     'config',

@@ -1,7 +1,7 @@
 // Checks what a turn of a conversation took over: it is what its agent's turn before left, and the store has all of it unchanged.
 import { isSameJson, sha256 } from '#base';
 import type { RunId, CellId } from '#base';
-import { decodeAttachment, decodeHistory } from '#contracts';
+import { attachmentsIn } from '#contracts';
 import type { Frame, InheritedFiles, StoredAttachment, ToolResultValue } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
@@ -85,16 +85,9 @@ export const verifyAttachments = async (
 };
 
 /** Of the goal, and of earlier messages. */
-const listAttachments = (
-  { contents = [] }: Frame,
-  where: string,
-  problems: AuditProblems,
-): readonly StoredAttachment[] => {
+const listAttachments = ({ contents }: Frame, where: string, problems: AuditProblems): readonly StoredAttachment[] => {
   try {
-    return contents.flatMap(({ kind, content }): readonly StoredAttachment[] => {
-      if (kind === 'attachment') return [decodeAttachment(content)];
-      return kind === 'history' ? decodeHistory(content).entries.flatMap(({ attachments = [] }) => attachments) : [];
-    });
+    return attachmentsIn(contents);
   } catch {
     problems.add('crossing-content', where, 'the list of attached files cannot be read');
     return [];

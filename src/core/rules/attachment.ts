@@ -7,12 +7,14 @@ import type { ResolvedSource, Rule } from './rule.ts';
 
 /**
  * attachment@1. Source: the crossing. For a file of an earlier message, the crossing is the history, and the numbers are the index
- * of the entry and that of the file in it.
+ * of the entry, that of the file in it, and why it is left out: 1: no room, 2: the model does not take it.
  */
-export const attachmentRule: Rule = ([crossing], [entry = 0, place = 0]) => {
+export const attachmentRule: Rule = ([crossing], [entry = 0, place = 0, leftOut = 0]) => {
   const attachment = findAttachment(crossing, entry, place);
   const { name, mediaType } = attachment;
-  const heading = `Attached file${name === undefined ? '' : ` ${JSON.stringify(name)}`} (${mediaType}):`;
+  const title = `Attached file${name === undefined ? '' : ` ${JSON.stringify(name)}`} (${mediaType})`;
+  if (leftOut > 0) return userMessage(`${title}, left out: ${leftOutReasons[leftOut]!}.`);
+  const heading = `${title}:`;
   if ('text' in attachment) return userMessage(dataFrame(heading, attachment.text));
   const reference = { sha256: attachment.sha256, tokens: String(estimateFileTokens(attachment)) };
   const file = {
@@ -22,6 +24,11 @@ export const attachmentRule: Rule = ([crossing], [entry = 0, place = 0]) => {
     data: { type: 'reference', reference },
   } as const;
   return { message: { role: 'user', content: [{ type: 'text', text: heading }, file] } };
+};
+
+const leftOutReasons: Readonly<Record<number, string>> = {
+  1: 'there is no room for it',
+  2: 'it cannot be shown to you',
 };
 
 const findAttachment = (crossing: ResolvedSource | undefined, entry: number, place: number): StoredAttachment => {
@@ -41,13 +48,13 @@ type StoredFile = Extract<StoredAttachment, { readonly sha256: unknown }>;
 
 /**
  * At most what vendors say they count: for an image about a token for 500 to 750 pixels, up to about 5,000; for a page of a PDF
- * its text and its picture. Without such facts, by size. Audio and video have about 300 bytes or more to a token.
+ * its text and its picture. Without such facts, by size. Audio and video usually have more than 100 bytes to a token.
  */
 const estimateFileTokens = ({ mediaType, bytes, pixels, pages }: StoredFile): number => {
   if (mediaType.startsWith('image/')) return Math.min(imageTokensMax, Math.ceil((pixels ?? Infinity) / 500) + 100);
   if (mediaType === 'application/pdf')
     return pages === undefined ? Math.min(400_000, Math.ceil(bytes / 4) + imageTokensMax) : pages * 4_500;
-  return Math.ceil(bytes / (/^(?:audio|video)\//u.test(mediaType) ? 300 : 2)) + 100;
+  return Math.ceil(bytes / (/^(?:audio|video)\//u.test(mediaType) ? 100 : 2)) + 100;
 };
 
 const imageTokensMax = 5_000;

@@ -3,16 +3,17 @@ import { errorCatalogue, omitUndefined, sha256 } from '#base';
 import type { Failure, Hash, Json } from '#base';
 import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source, WindowLimit } from '#contracts';
 import { fitWindow, bytesToTokens } from '#core/memory';
-import { isMadeBy, unsupportedType } from '#core/rules';
+import { isMadeBy } from '#core/rules';
 import { requestSchema, schemaBytes } from './answer-schema.ts';
 import { holdFor, isOverdrawn, replyCap, replyTooShort } from './budget.ts';
 import { compactByModel } from './compact-by-model.ts';
 import { countPromptTokens } from './count-tokens.ts';
+import { leaveOutFiles, usableModels } from './files-in-view.ts';
 import { showNewContext } from './show-new-context.ts';
 import { modelName } from './model-name.ts';
 import { ModelStep } from './model-step.ts';
 import type { ToolCall, Session } from './state.ts';
-import { estimateTokensPerByte, fileTokens, roomFor, windowLimit } from './window-limit.ts';
+import { estimateTokensPerByte, fileTokens, roomFor, windowLimit, windowRoom } from './window-limit.ts';
 
 export type TurnReply = {
   readonly no: number;
@@ -25,15 +26,12 @@ export type TurnReply = {
 
 export const askModel = async (session: Session, turn: number): Promise<TurnReply | { failure: Failure }> => {
   const { cell, ports, workClock } = session;
-  let failure: Failure = { code: 'model_missing' };
-  for (const model of ports.currentModels?.() ?? ports.models) {
-    const refused = refusedFile(session, model);
-    if (refused !== null) {
-      failure = refused;
-      continue;
-    }
+  const usable = usableModels(session.window, ports.currentModels?.() ?? ports.models);
+  let { failure } = usable;
+  for (const model of usable.models) {
     for (let attempt = 0; attempt <= cell.limits.maxRetries; attempt++) {
       if (attempt > 0) await backOff(session, failure, attempt);
+      leaveOutFiles(session, model);
       if (model.countTokens !== undefined) await countPromptTokens(session, model);
       if (ports.compact !== undefined) await compactByModel(session, model);
       const pending = beginAttempt(session, model, turn);
@@ -62,14 +60,6 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
   return { failure };
 };
 
-/** Why a model cannot be asked: it does not take one of the files in view. Null: it can. */
-const refusedFile = ({ window: { files } }: Session, model: Model): Failure | null => {
-  const type = files.length === 0 ? undefined : unsupportedType(model, files);
-  return type === undefined
-    ? null
-    : { code: 'attachment_refused', detail: `${modelName(model)} does not take ${type}.` };
-};
-
 /** Renders the window, records the view and begins the attempt. A failure here ends the session. */
 const beginAttempt = (
   session: Session,
@@ -83,7 +73,7 @@ const beginAttempt = (
   showNewContext(session, 'by now');
   const limit = windowLimit(session, model);
   const room = roomFor(session, model, limit);
-  if (!fitWindow(window, room)) return { failure: windowFull(bytesToTokens(window.bytes, room), room.tokens, limit) };
+  if (!fitWindow(window, room)) return { failure: windowFull(session, model, limit) };
 
   const { tokens: replyTokens, tooSmall } = replyCap(session, model, limit.tokens);
   if (tooSmall !== null) return { failure: replyTooShort(tooSmall, holdFor(session, model, replyTokens)) };
@@ -192,11 +182,16 @@ const settingsHashes: Readonly<Record<'plain' | 'withSchema', SettingsHashes>> =
   withSchema: new WeakMap(),
 };
 
-const windowFull = (needed: number, tokens: number, { by }: WindowLimit): Failure => ({
-  code: 'window_full',
-  ...(by === 'given' ? { limit: 'contextTokensMax' } : {}),
-  detail: `The prompt, tools and task need about ${needed} tokens; the window has room for ${tokens}.`,
-});
+const windowFull = (session: Session, model: Model, limit: WindowLimit): Failure => {
+  const { window } = session;
+  const room = windowRoom(session, model, limit);
+  const needed = bytesToTokens(window.bytes, room) + fileTokens(window);
+  return {
+    code: 'window_full',
+    ...(limit.by === 'given' ? { limit: 'contextTokensMax' } : {}),
+    detail: `The prompt, tools and task${window.files.length === 0 ? '' : ', with its files,'} need about ${needed} tokens; the window has room for ${room.tokens}.`,
+  };
+};
 
 /** A model cannot use reasoning that another model signed, so earlier replies are shown without it from now on. */
 const dropReasoning = ({ window, cell }: Session): void => {

@@ -30,17 +30,21 @@ const defaultLimit: WindowLimit = { tokens: windowTokensDefault, by: 'default' }
 export const fileTokens = ({ files }: Pick<ContextWindow, 'files'>): number =>
   files.length === 0 ? 0 : files.reduce((sum, { tokens }) => sum + tokens, 0);
 
-/** The part of the window that text may use: the answer and files need room too. */
-export const roomFor = (session: Session, model: Model, { tokens }: WindowLimit): WindowRoom => ({
-  tokens: Math.max(
-    1,
-    tokens - Math.min(replyCap(session, model, tokens).tokens, Math.floor(tokens / 2)) - fileTokens(session.window),
-  ),
+/** The part of the window that a prompt may use: the answer needs room too. */
+export const windowRoom = (session: Session, model: Model, { tokens }: WindowLimit): WindowRoom => ({
+  tokens: Math.max(1, tokens - Math.min(replyCap(session, model, tokens).tokens, Math.floor(tokens / 2))),
   // probe: window-tokens-per-byte
   tokensPerByte:
     [session.latestCount, session.latestUsage].find((one) => one?.model === modelName(model))?.perByte ??
     defaultTokensPerByte,
 });
+
+/** The part of it that text may use. */
+export const roomFor = (session: Session, model: Model, limit: WindowLimit): WindowRoom => {
+  const room = windowRoom(session, model, limit);
+  const files = fileTokens(session.window);
+  return files === 0 ? room : { ...room, tokens: Math.max(1, room.tokens - files) };
+};
 
 /** A token is assumed to have one to five bytes; counts outside that range are not believed. */
 const [perByteMin, perByteMax] = [0.2, 1];

@@ -21,6 +21,7 @@ import {
   withoutIgnored,
 } from '#headends/shared';
 import { noThreads } from './anthropic-error.ts';
+import { parseFile } from './parse-file.ts';
 
 type ParsedMessagesRequest = {
   readonly request: AgentRequest;
@@ -356,21 +357,4 @@ const contentBlocks = (
     const reason = `only text, images and documents are supported, not ${JSON.stringify(type.slice(0, 40))}.`;
     throw new CloisterError('request_unsupported', `${block.path('type')}: ${reason}`);
   });
-};
-
-const parseFile = (block: BodyFields): Attachment => {
-  const source = block.fields('source');
-  const name = block.optionalText('title');
-  const named = name === undefined ? {} : { name };
-  switch (source.text('type')) {
-    case 'base64':
-      return { mediaType: source.text('media_type'), data: source.text('data'), ...named };
-    case 'text':
-      return { mediaType: 'text/plain', data: Buffer.from(source.text('data')), ...named };
-    default:
-      throw new CloisterError(
-        'request_unsupported',
-        `${source.path('type')}: files are not fetched; send them as base64 or text.`,
-      );
-  }
 };

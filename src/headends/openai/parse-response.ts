@@ -1,7 +1,7 @@
 // Parses the body of a request for a response.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { AgentRequest, CallResult, ClientRules, DialogMessage, Caller, AgentService } from '#contracts';
+import type { AgentRequest, AgentService, Caller, CallerRun, CallResult, ClientRules, DialogMessage } from '#contracts';
 import { BodyFields, refuseTwoFormats, requestArguments, separateResults, withoutIgnored } from '#headends/shared';
 import { isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
 import { parseDialogMessage, allowedSystem } from './message.ts';
@@ -130,7 +130,7 @@ export const resolveEarlierResponses = async (
   const found = new Map<string, readonly DialogMessage[]>();
   const dialogOf = async (run: string): Promise<readonly DialogMessage[]> => {
     // probe: recalled-said
-    const said = found.get(run) ?? (await (await service.find(caller, run)).dialog());
+    const said = found.get(run) ?? (await withFiles(await service.find(caller, run)));
     found.set(run, said);
     return said;
   };
@@ -151,6 +151,14 @@ export const resolveEarlierResponses = async (
       all.push(lastAnswer(await dialogOf(turn.answerOfRun), 'input: an item'));
   }
   return all;
+};
+
+/** The dialog of a run as a client would send it again. */
+const withFiles = async (run: Pick<CallerRun, 'dialog' | 'attachments'>): Promise<readonly DialogMessage[]> => {
+  const said: DialogMessage[] = [];
+  for (const { by, text, attachments = [] } of await run.dialog())
+    said.push({ by, text, ...(attachments.length === 0 ? {} : { attachments: await run.attachments(attachments) }) });
+  return said;
 };
 
 const lastAnswer = (dialog: readonly DialogMessage[], subject: string): DialogMessage => {

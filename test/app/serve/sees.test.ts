@@ -125,6 +125,7 @@ const callerReaders: Readonly<Record<keyof CallerRun, (run: CallerRun) => unknow
     session === null ? null : Promise.all(Object.values(callerSessionReaders).map((read) => read(session))),
   report: (run) => run.report(),
   causes: (run) => run.causes(),
+  attachments: (run) => run.attachments([]),
   dialog: (run) => run.dialog(),
   transcript: (run) => run.transcript().catch(refusal),
   events: async (run) => [

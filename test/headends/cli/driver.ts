@@ -195,6 +195,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       throw new Error('not here');
     },
     tasks: async () => [],
+    attachment: async () => new Uint8Array(),
     runTurn: async (...asked) => {
       behaviour.onTurn?.(...asked);
       return fakeSession(given, behaviour, { run: runId, all: eventsOf(given) }) as RunSession<never>;

@@ -208,6 +208,7 @@ export class FakeService implements AgentService {
       session: kept.session,
       report: async () => reportOf(run as RunId, kept),
       causes: async () => [],
+      attachments: async () => [],
       dialog: async () => [{ by: 'person', text: 'x' }],
       transcript: async () => ({ run: run as RunId, cells: [] }),
       events: ({ after } = {}) => this.#events(run as RunId, after),
