@@ -52,6 +52,7 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
       if (listening !== undefined) throw new CloisterError('options_invalid', 'The server is already listening.');
       const upgrade = socketUpgrade(mcp.sockets, { gate, limits, bodies, clock, isStopping });
       listening = await listen(app, { host, port, limits, upgrade });
+      if (options.resumeInterrupted !== false) agentService.adoptInterruptedRuns();
       return { url: listenUrl(host, listening.port), port: listening.port };
     },
     async serveStdio(streams) {
@@ -110,7 +111,9 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     clients: { system: false, tools: false, activity: false, compat: false, ...options.clients },
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
     clock,
-    ...(log === undefined ? {} : { ended: (run) => log({ type: 'run', ...run }) }),
+    ...(log === undefined
+      ? {}
+      : { ended: (run) => log({ type: 'run', ...run }), adopted: (run) => log({ type: 'resumed', ...run }) }),
   });
   const limits = { ...defaultLimits, ...options.limits };
   let stopping = false;

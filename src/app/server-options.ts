@@ -3,7 +3,7 @@ import type { OptionFields } from '#base/shapes';
 import type { Agent, ClientRules, Clock, Ids, RunOutcome, TokenEntry } from '#contracts';
 import { defaultLimits } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
-import type { SlotLimits } from '#app/serve';
+import type { AdoptedRun, SlotLimits } from '#app/serve';
 
 /** The options of `openServer`. All are optional. */
 export type ServerOptions = {
@@ -27,6 +27,8 @@ export type ServerOptions = {
   readonly clients?: Partial<ClientRules>;
   /** How long a client may take for one tool call; default 5 minutes. */
   readonly clientToolMs?: number;
+  /** Whether interrupted runs of its callers are resumed when it starts to listen, and after the disk has failed. Default true. */
+  readonly resumeInterrupted?: boolean;
   /** How much a client may send, and how long it may take. */
   readonly limits?: Partial<HttpLimits>;
   /** Called for each answered request and each ended run. */
@@ -37,12 +39,13 @@ export type ServerOptions = {
   readonly ids?: Ids;
 };
 
-/** One line of the server's log: an answered request, or a run that has ended. */
+/** One line of the server's log: an answered request, a run that has ended, or an interrupted run that was found. */
 export type ServerLine =
   | ({ readonly type: 'request'; readonly run: string | null } & Omit<AnsweredRequest, 'caller'> & {
         readonly caller: string | null;
       })
-  | { readonly type: 'run'; readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
+  | { readonly type: 'run'; readonly caller: string; readonly agent: string; readonly outcome: RunOutcome }
+  | ({ readonly type: 'resumed' } & AdoptedRun);
 
 /** Agents served over HTTP. `openServer` returns one; call `listen`, and `stop` at the end. */
 export type Server = {
@@ -81,6 +84,7 @@ const fields = {
   origins: 'texts',
   slots: optionsShape({ running: number, runningPerAgent: number, waiting: number, waitingPerCaller: number }),
   clients: optionsShape({ system: boolean(), tools: boolean(), activity: boolean(), compat: boolean() }),
+  resumeInterrupted: boolean(),
   clientToolMs: number,
   limits: optionsShape(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, number]))),
   log: 'any',

@@ -28,6 +28,8 @@ import type {
   RequestState,
   TokenEntry,
 } from '#contracts';
+import { adopterFor } from './adopt-runs.ts';
+import type { AdoptedRun, RunAdopter } from './adopt-runs.ts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin, checkMayResume, startServedRun } from './start-run.ts';
@@ -37,7 +39,7 @@ import { findCallerRun, listCallerRuns } from './caller-runs.ts';
 import type { ActiveRun, RunHolds, ServeRunRequest } from './served-run.ts';
 import type { SlotQueue, RunSlot } from './slot-queue.ts';
 import { createRunSlot } from './slot-queue.ts';
-import { finishResident, ResidentSessions } from './resident-sessions.ts';
+import { finishResident, givesWork, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { serveRun } from './served-run.ts';
 import type { TokenRegistry } from './token-registry.ts';
@@ -56,6 +58,8 @@ type AgentServicePorts = {
   readonly clientToolMs?: number;
   /** Called for every run that has ended. */
   readonly ended?: (run: EndedRun) => void;
+  /** Called for every interrupted run that was found: resumed, or left alone. */
+  readonly adopted?: (run: AdoptedRun) => void;
 };
 
 type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
@@ -66,6 +70,7 @@ export class LocalAgentService implements AgentService {
   readonly #allowances: Allowances;
   readonly #tools: ClientTools;
   readonly #residents: ResidentSessions;
+  readonly #adopter: RunAdopter;
   /** The registered agents that each token may use. */
   readonly #agents = new WeakMap<TokenEntry, { readonly all: readonly Agent[]; readonly own: readonly Agent[] }>();
   /** By the caller object, which is unique to one request. */
@@ -86,6 +91,15 @@ export class LocalAgentService implements AgentService {
       (caller, since) => ports.cloister.runs({ caller, since }),
     );
     this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault);
+    this.#adopter = adopterFor(ports, {
+      isLive: (run) => this.#live.get(run) !== undefined,
+      resume: (caller, run) => this.resumeRun(caller, run),
+    });
+  }
+
+  /** Resumes the interrupted runs of its callers, in the background: now, and again after the store has failed. */
+  adoptInterruptedRuns(): void {
+    void this.#adopter.adopt();
   }
 
   get clients(): ClientRules {
@@ -267,6 +281,7 @@ export class LocalAgentService implements AgentService {
    */
   async drain(graceMs: number): Promise<readonly RunId[]> {
     this.#stopping = true;
+    this.#adopter.stop();
     this.#tools.stop();
     for (const { session } of this.#live.values()) finishResident(session);
     const late = Promise.withResolvers<void>();
@@ -325,23 +340,13 @@ export class LocalAgentService implements AgentService {
       slot.close();
       if (end !== null) ended?.({ caller: caller.name, agent: agent.name, outcome: end });
     };
-    outcome.then(over, () => over(null));
+    outcome.then(over, () => {
+      over(null);
+      // It could not be recorded to its end.
+      this.#adopter.adoptLater();
+    });
     outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
     if (this.#stopping) finishResident(session);
     return serveRequest(signal);
   }
 }
-
-/** Commands that an idle run needs a slot for. */
-const givesWork: Readonly<Record<RunCommandName, boolean>> = {
-  send: true,
-  spawn: true,
-  'add-tasks': true,
-  'add-context': false,
-  'refresh-share': false,
-  route: false,
-  'forward-topic': false,
-  confirm: false,
-  finish: false,
-  cancel: false,
-};

@@ -4,7 +4,7 @@
 //   resident-message-needs-slot. A message to a waiting run is delivered once the run has a slot again.
 //   residents-bounded. The number of residents per caller is limited, because waiting ones use no slots.
 import { CloisterError } from '#base';
-import type { Caller, Clock, RunSession, CancelTimer } from '#contracts';
+import type { Caller, Clock, RunCommandName, RunSession, CancelTimer } from '#contracts';
 import type { RunSlot } from './slot-queue.ts';
 
 const [residentsMax, retryAfterMs, quietMs] = [64, 2_000, 250];
@@ -107,4 +107,18 @@ export const finishResident = (session: RunSession): void => {
   } catch (error) {
     if (!(error instanceof CloisterError) || error.code !== 'cell_ended') throw error;
   }
+};
+
+/** Commands that an idle run needs a slot for. */
+export const givesWork: Readonly<Record<RunCommandName, boolean>> = {
+  send: true,
+  spawn: true,
+  'add-tasks': true,
+  'add-context': false,
+  'refresh-share': false,
+  route: false,
+  'forward-topic': false,
+  confirm: false,
+  finish: false,
+  cancel: false,
 };

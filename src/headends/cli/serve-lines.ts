@@ -99,7 +99,7 @@ export const stoppingLine = (running: number, graceMs: number): string => {
   return `stopping: ${runs} ${running === 1 ? 'has' : 'have'} ${graceMs / 1000} s to finish; Ctrl-C again stops immediately`;
 };
 
-/** One line for an answered request or an ended run. */
+/** One line for an answered request, an ended run, or an interrupted run that was found. */
 export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
   const time = paint('dim', clockTime(at));
   if (line.type === 'run') {
@@ -117,6 +117,11 @@ export const serveLine = (line: ServeLine, at: number, paint: Paint): string => 
       caller,
       ...(code === null ? [] : [code]),
     ].join('  ');
+  }
+  if (line.type === 'resumed') {
+    const { caller, agent, run, code } = line;
+    const what = code === null ? paint('green', 'resumed') : paint('yellow', `not resumed: ${code}`);
+    return [time, `run ${run}`, agent, what, caller].join('  ');
   }
   const { status, method, path, ms, caller, run, code, defect } = line;
   const shown = status < 400 ? paint('green', String(status)) : paint(status < 500 ? 'yellow' : 'red', String(status));

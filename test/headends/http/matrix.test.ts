@@ -279,7 +279,7 @@ const expectRefused = (
 const expectNoRuns = async ({ cloister, model, lines }: StartedServer): Promise<void> => {
   expect(model.requests).toEqual([]);
   expect(await cloister.runs()).toEqual([]);
-  expect(lines.filter((line) => line.type === 'run' || line.run !== null || line.defect !== undefined)).toEqual([]);
+  expect(lines.filter((line) => line.type !== 'request' || line.run !== null || line.defect !== undefined)).toEqual([]);
 };
 
 const addressOf = ({ method, path }: Address): string => `${method} ${path.split('?', 1)[0]}`;

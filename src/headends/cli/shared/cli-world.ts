@@ -207,6 +207,14 @@ export type RunningServer = ServerBanner & {
 };
 
 export type ServeLine =
+  /** An interrupted run was found. `code`: why it was not resumed; null: it was. */
+  | {
+      readonly type: 'resumed';
+      readonly caller: string;
+      readonly agent: string;
+      readonly run: string;
+      readonly code: string | null;
+    }
   | {
       readonly type: 'request';
       readonly id: string;
