@@ -1,7 +1,7 @@
 // Checks commands for a run before anything is done.
 import { withChildren } from '#app/agents';
 import { CloisterError, nearestName, utf8Bytes, isObject } from '#base';
-import { checkOptionType, checkOptions, either, listOf, openObject, string, valueOf } from '#base/shapes';
+import { checkOptionType, checkOptions, either, listOf, openObject, pattern, string, valueOf } from '#base/shapes';
 import type { OptionFields } from '#base/shapes';
 import { answerFormatShape, dialogMessageShape } from '#contracts';
 import type {
@@ -60,7 +60,13 @@ const commandFields: { readonly [K in RunCommandName]: OptionFields } = {
   cancel: {},
   'add-context': { text: 'text' },
   'refresh-share': { child: 'name' },
-  send: { text: 'text', to: 'name', topic: 'name' },
+  // Only an id that follows from a key, which the server looks up before it sends.
+  send: {
+    text: 'text',
+    to: 'name',
+    topic: 'name',
+    id: pattern('^m-[0-9a-f]{16}-[0-9a-f]{8}$', 'the id of a keyed message'),
+  },
   route: { from: 'name', to: 'texts', ...routeFields },
   'forward-topic': { topic: 'name' },
   confirm: { message: 'text' },
@@ -152,6 +158,7 @@ export const runOptions = {
   // Checked without showing values: they are secrets.
   env: 'any',
   caller: 'name',
+  only: { ...openObject({ run: string(), requestHash: string() }), expected: '{ run, requestHash }' },
 } as const;
 
 const contextBytesMax = 4 * 1024 * 1024;

@@ -117,7 +117,7 @@ export class LocalCloister extends RunReader implements Cloister {
     options: RunOptions<S> = {},
   ): RunSession<AgentData<A, S>> {
     const request = this.#requests.checkRun(agent, input as string | JsonObject, options);
-    const { budget, signal, caller } = options;
+    const { budget, signal, caller, only } = options;
     const start = {
       ...request.environment,
       agent: request.agent,
@@ -127,9 +127,10 @@ export class LocalCloister extends RunReader implements Cloister {
       history: this.#requests.historyFor(request),
       ...filesOf(request),
       caller,
+      requestHash: only?.requestHash,
     };
     // The schema has been checked: what it accepts has its type.
-    return this.#runs.start(this.#shared.ids.random() as RunId, start, signal) as RunSession<never>;
+    return this.#runs.start(this.#runId(only), start, signal) as RunSession<never>;
   }
 
   agentTool(agent: string | Agent, options: Parameters<Cloister['agentTool']>[1] = {}): AgentTool {
@@ -164,19 +165,19 @@ export class LocalCloister extends RunReader implements Cloister {
     const request = this.#requests.checkRun(agent, input, options);
     refuseTeamConversation(request.agent);
     const conversation = conversationRef(request.agent.name, options.conversation);
-    const { budget, signal, caller } = options;
-    const session = await this.#runs.opening(this.#runTurn(request, conversation, { budget, signal, caller }));
+    const { budget, signal, caller, only } = options;
+    const session = await this.#runs.opening(this.#runTurn(request, conversation, { budget, signal, caller, only }));
     return session as RunSession<never>;
   }
 
   async spawn(agent: string | Agent, options: ResidentOptions = {}): Promise<RunSession> {
     const request = this.#requests.checkResident(agent, options);
-    const { budget, signal, conversation, topics = [], caller } = options;
+    const { budget, signal, conversation, topics = [], caller, only } = options;
     const startOptions = { budget, signal, resident: { topics }, caller };
-    if (conversation !== undefined)
-      return this.#runs.opening(
-        this.#runTurn(request, conversationRef(request.agent.name, conversation), startOptions),
-      );
+    if (conversation !== undefined) {
+      const ref = conversationRef(request.agent.name, conversation);
+      return this.#runs.opening(this.#runTurn(request, ref, { ...startOptions, only }));
+    }
     const start = {
       ...request.environment,
       agent: request.agent,
@@ -185,8 +186,9 @@ export class LocalCloister extends RunReader implements Cloister {
       history: this.#requests.historyFor(request),
       ...filesOf(request),
       ...startOptions,
+      requestHash: only?.requestHash,
     };
-    return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
+    return this.#runs.start(this.#runId(only), start, signal);
   }
 
   send(run: string, text: string, target?: MessageTarget): string {
@@ -197,13 +199,18 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.find(parseRunId(run)).subscribe(topic);
   }
 
+  #runId(only: RunOptions['only']): RunId {
+    return only === undefined ? (this.#shared.ids.random() as RunId) : parseRunId(only.run);
+  }
+
   async #runTurn(
     request: ValidatedRequest,
     conversation: { readonly agent: string; readonly name: string },
     {
       signal,
+      only,
       ...startOptions
-    }: Pick<NewRun, 'budget' | 'resident' | 'caller'> & { readonly signal?: AbortSignal | undefined },
+    }: Pick<NewRun, 'budget' | 'resident' | 'caller'> & Pick<RunOptions, 'signal' | 'only'>,
   ): Promise<RunSession> {
     const { environment, agent, goal, context, system, dialog } = request;
     if (dialog.length > 0)
@@ -212,10 +219,11 @@ export class LocalCloister extends RunReader implements Cloister {
         'history: cannot be combined with `conversation`, which has its own history.',
       );
     const bytesMax = this.#requests.historyBytes(agent);
-    const turn = await this.#conversationService.beginTurn({ agent, conversation, context, bytesMax });
-    const { run, log, history, files } = turn;
+    const isOnly = only !== undefined;
+    const turn = { agent, conversation, context, bytesMax, run: this.#runId(only), isOnly };
+    const { run, log, history, files } = await this.#conversationService.beginTurn(turn);
     try {
-      const own = { ...environment, ...filesOf(request), ...startOptions };
+      const own = { ...environment, ...filesOf(request), ...startOptions, requestHash: only?.requestHash };
       const start = { agent, goal, log, system, history, files, conversation, ...own };
       return this.#runs.start(run, start, signal);
     } catch (error) {

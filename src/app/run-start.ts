@@ -37,6 +37,8 @@ export type NewRun = {
   readonly files?: InheritedFiles | undefined;
   readonly conversation?: ConversationRef | undefined;
   readonly caller?: string | undefined;
+  /** Set if there must be no such run yet. */
+  readonly requestHash?: string | undefined;
   /** Set if the run is already owned. */
   readonly log?: RunLog;
 };

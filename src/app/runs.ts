@@ -1,7 +1,7 @@
 // Runs that are running in this process.
 import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
-import type { RunLog, RunOutcome, RunPorts, SharedRunPorts, TeamSession } from '#contracts';
+import type { RunLog, RunOutcome, RunPorts, SharedRunPorts, Store, TeamSession } from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
@@ -78,6 +78,7 @@ export class Runs {
     try {
       const log = await (start.log ?? this.#shared.store.acquireRun(run));
       try {
+        if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
         if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
         return await this.#runOn(log, session, start);
       } finally {
@@ -130,4 +131,9 @@ const followSignal = (session: LocalRunSession, signal: AbortSignal): void => {
   signal.addEventListener('abort', cancel, { once: true });
   const forget = (): void => signal.removeEventListener('abort', cancel);
   session.outcome.then(forget, forget);
+};
+
+/** Whoever owns a run is the only one that can begin its log. Rejects with `run_exists`. */
+const checkNew = async (store: Pick<Store, 'list'>, run: RunId): Promise<void> => {
+  if ((await store.list({ runs: [run] })).length > 0) throw new CloisterError('run_exists', `Run ${run}.`);
 };

@@ -47,6 +47,8 @@ export type AgentRequest = {
   readonly tools?: readonly ClientTool[];
   /** The client accepts only one call at a time. */
   readonly oneCall?: boolean;
+  /** The client's `Idempotency-Key`: the same key gives the same run. */
+  readonly key?: string;
   /** The events or pieces will be read, so they are buffered from the start and none is lost. */
   readonly stream?: boolean;
 };
@@ -100,7 +102,7 @@ export interface AgentService {
   awaits(caller: Caller, calls: readonly string[]): boolean;
   /**
    * Carries out a command on a run in this process, like `RunSession.do`. A message, an agent or tasks for an idle run first wait
-   * in the queue for a slot. Rejects with `run_unknown` (also for runs of other callers), `cell_ended`, `server_busy`, or what
+   * in the queue for a slot. A message whose id the run has already is not sent again. Rejects with `run_unknown` (also for runs of other callers), `cell_ended`, `server_busy`, or what
    * the command rejects with.
    */
   do<K extends RunCommandName>(

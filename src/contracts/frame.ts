@@ -60,6 +60,8 @@ export type FrameRecord =
       readonly conversation?: ConversationRef;
       /** The caller that requested it, on a server. */
       readonly caller?: string;
+      /** A hash of what was requested, if the request may come twice. */
+      readonly requestHash?: string;
       /** The names of the variables that the run was given values for, as far as its agents use them. Values are not recorded. */
       readonly env?: readonly string[];
     }

@@ -8,7 +8,7 @@ import type { TaskSpec } from './team.ts';
 type RunCommands = {
   'add-context': { readonly text: string };
   'refresh-share': { readonly child: string };
-  /** `id`: the id of the message, if it was given out before the run had started. */
+  /** `id`: the id of the message, if it was given out before the run had started, or if the message may be sent again. */
   send: MessageTarget & { readonly text: string; readonly id?: string };
   route: RouteChoice & { readonly from: string; readonly to: readonly string[] };
   /** From now on, messages that are published on the topic are sent outside too. */

@@ -60,6 +60,11 @@ export type RunOptions<S extends Schema = Schema> = {
   readonly env?: Readonly<Record<string, string>>;
   /** The caller on a server: recorded with the run, which belongs to it. */
   readonly caller?: string;
+  /**
+   * For a request that may come twice: the id of its run, and a hash of what was requested, which is recorded. If there is such a run
+   * already, `outcome` rejects with `run_exists` or `run_owned`, and nothing is run.
+   */
+  readonly only?: { readonly run: string; readonly requestHash: string };
 };
 
 /** What may be set for one turn of a conversation. */
@@ -262,6 +267,8 @@ export type RunReport = {
   readonly goal: string;
   /** The caller that requested it on a server; otherwise null. */
   readonly caller: string | null;
+  /** Of a request with a key: a hash of what was requested; otherwise null. */
+  readonly requestHash: string | null;
   /** Files that came with its goal. */
   readonly attachments: readonly StoredAttachment[];
   /** Earlier messages, from its caller or its conversation. */

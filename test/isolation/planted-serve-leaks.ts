@@ -51,7 +51,7 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   leak('one rate bucket for all callers', ['rate-bucket', "name = '';\n    $(whole)"]),
   leak('allowances are summed over callers', ['allowance-of-caller', "name = '';\n    $(whole)"]),
   leak('running runs are counted across callers', ['slots-of-caller', 'this.#running < callerMax']),
-  leak('every caller can use the agents of all', ['agents-of-caller', 'const agents = this.#ports.agents;']),
+  leak('every caller can use the agents of all', ['agents-of-caller', 'const agents = this.#names;']),
   leak('a run is found by the first digits of its id, whoever it belongs to', [
     'run-by-id',
     `const $(declarations.0.id) = $(declarations.0.init) ?? [...live.values()].find(({ session }) => session.run.startsWith(run));

@@ -23,6 +23,9 @@ export type TurnRequest = {
   readonly context: readonly string[];
   /** The maximum size of the history. */
   readonly bytesMax: number;
+  readonly run: RunId;
+  /** There must be no such run yet: the request may come twice. */
+  readonly isOnly: boolean;
 };
 
 export type StartedTurn = {
@@ -33,9 +36,8 @@ export type StartedTurn = {
 };
 
 export const beginTurn = async (request: TurnRequest, ports: ConversationPorts): Promise<StartedTurn> => {
-  const { agent, conversation: ref, context, bytesMax } = request;
-  const { store, ids, reader } = ports;
-  const run = ids.random() as RunId;
+  const { agent, conversation: ref, context, bytesMax, run, isOnly } = request;
+  const { store, reader } = ports;
   const locks = new RunLocks(store);
   let log: RunLog | undefined;
   try {
@@ -46,6 +48,11 @@ export const beginTurn = async (request: TurnRequest, ports: ConversationPorts):
       // probe: turn-files
       const files = found === undefined ? undefined : await inheritFiles(found, agent.name, store);
       log ??= await store.acquireRun(run);
+      if (isOnly && (await store.list({ runs: [run] })).length > 0)
+        throw new CloisterError('run_exists', `Run ${run}.`);
+      // After a crash, the turn may be known already, and its run not.
+      if (isOnly && found !== undefined && listTurns(found).some((turn) => turn.run === run))
+        return { run, log, history, files };
       // probe: turn-note-page
       await store.appendRecord({ type: 'turn', conversation: ref, agent: agent.name, run }, state.lastEntryNo);
       return { run, log, history, files };

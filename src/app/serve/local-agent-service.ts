@@ -5,7 +5,7 @@
 //       forbidden.
 //   service-request-in-budget. A request is a run of its own, within the budget of its token. It holds a slot until it has
 //       ended, except while it waits for its client or for messages.
-import { agentNamed, CloisterError, PromptlyReleasingMap } from '#base';
+import { agentNamed, CloisterError, omitUndefined, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
 import { outcomeAsSeen } from '#contracts';
 import type {
@@ -14,13 +14,13 @@ import type {
   Caller,
   ClientToolResults,
   ClientRules,
-  Clock,
   Cloister,
   CallerRun,
   RunOutcome,
   RunCommand,
   RunCommandName,
   RunCommandResults,
+  RunOptions,
   RunSession,
   RunSummary,
   ServedRun,
@@ -29,7 +29,9 @@ import type {
   TokenEntry,
 } from '#contracts';
 import { adopterFor } from './adopt-runs.ts';
-import type { AdoptedRun, RunAdopter } from './adopt-runs.ts';
+import type { RunAdopter } from './adopt-runs.ts';
+import type { AgentServicePorts } from './service-ports.ts';
+import { CallerAgents } from './caller-agents.ts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin, checkMayResume, startServedRun } from './start-run.ts';
@@ -37,32 +39,18 @@ import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
 import { findCallerRun, listCallerRuns } from './caller-runs.ts';
 import type { ActiveRun, RunHolds, ServeRunRequest } from './served-run.ts';
-import type { SlotQueue, RunSlot } from './slot-queue.ts';
+import type { RunSlot } from './slot-queue.ts';
 import { createRunSlot } from './slot-queue.ts';
 import { finishResident, givesWork, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
+import { KeyedRequests } from './keyed-requests.ts';
 import { serveRun } from './served-run.ts';
-import type { TokenRegistry } from './token-registry.ts';
 
-type AgentServicePorts = {
-  readonly cloister: Cloister;
-  /** Names of the served agents. */
-  readonly agents: readonly string[];
-  readonly tokens: TokenRegistry;
-  readonly slots: SlotQueue;
-  /** For tokens without a limit of their own. */
-  readonly runningPerCaller?: number;
-  readonly clients: ClientRules;
-  readonly clock: Clock;
-  /** How long a client may take for one tool call. */
-  readonly clientToolMs?: number;
-  /** Called for every run that has ended. */
-  readonly ended?: (run: EndedRun) => void;
-  /** Called for every interrupted run that was found: resumed, or left alone. */
-  readonly adopted?: (run: AdoptedRun) => void;
+/** How a run is started, unless it is simply new. */
+type StartKind = {
+  readonly resume?: (cloister: Cloister) => Promise<RunSession>;
+  readonly only?: NonNullable<RunOptions['only']>;
 };
-
-type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
 
 export class LocalAgentService implements AgentService {
   readonly #ports: AgentServicePorts;
@@ -71,8 +59,8 @@ export class LocalAgentService implements AgentService {
   readonly #tools: ClientTools;
   readonly #residents: ResidentSessions;
   readonly #adopter: RunAdopter;
-  /** The registered agents that each token may use. */
-  readonly #agents = new WeakMap<TokenEntry, { readonly all: readonly Agent[]; readonly own: readonly Agent[] }>();
+  readonly #keyed: KeyedRequests;
+  readonly #agents: CallerAgents;
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
   /** How a further request of a run is served. */
@@ -85,12 +73,18 @@ export class LocalAgentService implements AgentService {
 
   constructor(ports: AgentServicePorts) {
     this.#ports = ports;
+    this.#agents = new CallerAgents(ports.cloister, ports.agents);
     this.#residents = new ResidentSessions(ports.clock);
     this.#allowances = new Allowances(
       () => ports.clock.now(),
       (caller, since) => ports.cloister.runs({ caller, since }),
     );
     this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault);
+    this.#keyed = new KeyedRequests({
+      ...ports,
+      findActive: (run) => this.#live.get(run),
+      resume: (caller, run) => this.#resumeWithSlot(caller, run, undefined),
+    });
     this.#adopter = adopterFor(ports, {
       isLive: (run) => this.#live.get(run) !== undefined,
       resume: (caller, run) => this.resumeRun(caller, run),
@@ -115,21 +109,17 @@ export class LocalAgentService implements AgentService {
   }
 
   agents(caller: Caller): readonly Agent[] {
-    const entry = this.#entry(caller);
-    const all = this.#ports.cloister.agents;
-    const known = this.#agents.get(entry);
-    if (known?.all === all) return known.own;
-    // probe: agents-of-caller
-    const { agents = this.#ports.agents } = entry;
-    const own = this.#ports.agents.flatMap((name) =>
-      agents.includes(name) ? (all.find((agent) => agent.name === name) ?? []) : [],
-    );
-    this.#agents.set(entry, { all, own });
-    return own;
+    return this.#agents.of(this.#entry(caller));
   }
 
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
-    return this.#whileStarting(this.#startWithSlot(caller, request, signal));
+    const started =
+      request.key === undefined
+        ? this.#startWithSlot(caller, request, signal)
+        : this.#keyed.start(caller, { ...request, key: request.key }, (only) =>
+            this.#startWithSlot(caller, request, signal, { only }),
+          );
+    return this.#whileStarting(started);
   }
 
   resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun> {
@@ -142,7 +132,7 @@ export class LocalAgentService implements AgentService {
     const { summary } = found;
     // A run that is not long-lived needs no place among the residents, but that shows only when it is resumed.
     const request = { agent: summary.agent, input: summary.goal, resident: true };
-    return this.#startWithSlot(caller, request, signal, (cloister) => cloister.resume(summary.run));
+    return this.#startWithSlot(caller, request, signal, { resume: (cloister) => cloister.resume(summary.run) });
   }
 
   #whileStarting(started: Promise<ServedRun>): Promise<ServedRun> {
@@ -157,7 +147,7 @@ export class LocalAgentService implements AgentService {
     caller: Caller,
     request: AgentRequest,
     signal: AbortSignal | undefined,
-    resume?: (cloister: Cloister) => Promise<RunSession>,
+    { resume, only }: StartKind = {},
   ): Promise<ServedRun> {
     const entry = this.#entry(caller);
     const agent = this.agent(caller, request.agent);
@@ -181,7 +171,11 @@ export class LocalAgentService implements AgentService {
       client = this.#clientRun(caller, request);
       if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
-      const options = { caller: caller.name, ...(Object.keys(budget).length === 0 ? {} : { budget }) };
+      const options = {
+        caller: caller.name,
+        ...omitUndefined({ only }),
+        ...(Object.keys(budget).length === 0 ? {} : { budget }),
+      };
       const { cloister } = this.#ports;
       const withTools = client === undefined ? options : { ...options, tools: client.definitions };
       const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
@@ -244,7 +238,7 @@ export class LocalAgentService implements AgentService {
     const resident = givesWork[command.do] ? this.#live.get(summary.run)?.resident : undefined;
     // probe: letter-send
     const act = async (): Promise<RunCommandResults[K]> => {
-      const result = await session.do(command);
+      const result = await this.#keyed.carryOut(session, command);
       await session.durable();
       return result;
     };

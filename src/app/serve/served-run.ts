@@ -3,6 +3,7 @@
 //   served-run-ends-with-client. The run ends when its client disconnects, unless the client has its answer.
 //   served-run-waits-without-slot. The run holds no slot while it waits for its client; the request that continues it has
 //       acquired one.
+import { CloisterError } from '#base';
 import { seesCauses, outcomeAsSeen } from '#contracts';
 import type { ServedRun, Agent, AgentRequest, Caller, Cause, RunOutcome, RunSession } from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
@@ -42,11 +43,9 @@ export type ServeRunRequest = (signal: AbortSignal | undefined) => ServedRun;
 
 /** `activity`: the answer includes descriptions of activity. Must be called as soon as the run starts; it would otherwise miss the first events. */
 export const serveRun = (active: ActiveRun, activity: boolean): ServeRunRequest => {
-  const { session, agent, request, client, caller } = active;
+  const { session, client, caller } = active;
   const { sees = 'answers' } = caller;
-  const answerOnly =
-    (request.format ?? (request.schema === undefined ? agent.signature.output.format : 'json')) === 'json';
-  const options = { answerOnly, activity };
+  const options = { answerOnly: isAnswerOnly(active), activity };
   if (client === undefined) return (signal) => serveWholeRun(active, options, signal);
   client.attach(session);
   return (signal) => {
@@ -57,6 +56,16 @@ export const serveRun = (active: ActiveRun, activity: boolean): ServeRunRequest 
     return { ...runInfo(active), ...part, outcome, events: () => session.events({ sees }), pieces: () => pieces };
   };
 };
+
+/** A further reader of a run that is running. The run does not end when this one leaves. Throws `run_owned` if its client has tools. */
+export const serveActive = (active: ActiveRun, activity: boolean): ServedRun => {
+  if (active.client !== undefined)
+    throw new CloisterError('run_owned', `Run ${active.session.run} waits for its client, or works for it.`);
+  return serveWholeRun(active, { answerOnly: isAnswerOnly(active), activity }, undefined);
+};
+
+const isAnswerOnly = ({ agent, request }: ActiveRun): boolean =>
+  (request.format ?? (request.schema === undefined ? agent.signature.output.format : 'json')) === 'json';
 
 const runInfo = ({ session, agent, startedAt, caller }: ActiveRun) => ({
   run: session.run,

@@ -3,6 +3,8 @@ import { CloisterError, omitUndefined } from '#base';
 import type { AgentRequest, Budget, Caller, CallerRun, RunSession, RunStarter, ToolDefinition } from '#contracts';
 
 type StartOptions = {
+  /** Of a request that may come twice. */
+  readonly only?: { readonly run: string; readonly requestHash: string };
   readonly caller: string;
   readonly budget?: Budget;
   readonly tools?: readonly ToolDefinition[];

@@ -91,6 +91,12 @@ export const definitionErrors = {
     'The context is too large.',
     'Pass less context, or put the bulk behind a tool the agent can read page by page.',
   ),
+  run_exists: errorEntry(
+    'config',
+    false,
+    'There is a run with that id already.',
+    'Read that run, or choose another id.',
+  ),
   attachment_refused: errorEntry(
     'config',
     false,

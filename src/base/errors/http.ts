@@ -3,6 +3,12 @@ import { errorEntry } from './error-entry.ts';
 import type { ErrorEntry } from './error-entry.ts';
 
 export const httpErrors = {
+  key_reused: errorEntry(
+    'config',
+    false,
+    'The Idempotency-Key was used for another request.',
+    'Send a new key with a new request.',
+  ),
   request_invalid: errorEntry(
     'config',
     false,

@@ -82,6 +82,7 @@ export const reportRun = async (
     agent: root.birth.agent,
     goal: readGoal(events),
     caller: readCaller(frames),
+    requestHash: first.record.requestHash ?? null,
     attachments: readAttachments(first),
     history: readHistory(first),
     ...omitUndefined({ chat: readChat(frames) }),

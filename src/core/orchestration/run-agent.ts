@@ -40,6 +40,8 @@ type RunInput = {
   readonly resident?: { readonly topics?: readonly string[] } | undefined;
   /** The caller, when served over a headend. */
   readonly caller?: string | undefined;
+  /** Of a request that may come twice. */
+  readonly requestHash?: string | undefined;
 };
 
 export const startRun = (
@@ -47,7 +49,7 @@ export const startRun = (
   goal: string | null,
   budget: Budget | undefined,
   world: RunPorts,
-  { conversation, system = [], history, attachments = [], files, resident, caller }: RunInput = {},
+  { conversation, system = [], history, attachments = [], files, resident, caller, requestHash }: RunInput = {},
 ): Run => {
   const at = world.clock.now();
   const run = new Run(world, at);
@@ -81,7 +83,7 @@ export const startRun = (
     type: 'open',
     recordedBy: run.recordedBy,
     birth,
-    ...omitUndefined({ started, conversation, caller, env }),
+    ...omitUndefined({ started, conversation, caller, requestHash, env }),
   } as const;
   const frame = run.write(cell, at, record, { childAgent: agent });
   const crossed = passed === null || 'refused' in passed ? null : passed;

@@ -59,7 +59,7 @@ const answerMessage = async (service: AgentService, call: AdmittedRequest): Prom
   const started = await startOrContinue(
     service,
     call.caller,
-    { results, userTexts, newRequest: hasNewInput ? () => newRequest : null },
+    { results, userTexts, newRequest: hasNewInput ? () => newRequest : null, headers: call.headers },
     call.signal,
   );
   const run = answerAsCall(started, parsed.answerTool);

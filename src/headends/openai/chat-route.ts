@@ -37,12 +37,12 @@ export const chatRoute = (service: AgentService): HttpRoute => ({
   path: '/v1/chat/completions',
   formatError: openaiError,
   operation: chatOperation(service.clients),
-  answer: async ({ caller, id, body, signal }) => {
+  answer: async ({ caller, id, body, signal, headers: sent }) => {
     const { clients } = service;
     const { request, stream, withUsage, results, userTexts, answerTool, headers } = parseChat(body, clients);
     const read = stream || clients.activity;
     const newRequest = request === null ? null : () => withObjectFormat({ ...request, stream: read }, service, caller);
-    const started = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
+    const started = await startOrContinue(service, caller, { results, userTexts, newRequest, headers: sent }, signal);
     const run = answerAsCall(started, answerTool);
     if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }), headers };
     return { status: 200, body: await chatCompletion(run, clients.activity), headers };

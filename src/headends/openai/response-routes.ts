@@ -25,13 +25,13 @@ export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
     path: '/v1/responses',
     formatError: openaiError,
     operation: createResponseOperation(service.clients),
-    answer: async ({ caller, body, signal }) => {
+    answer: async ({ caller, body, signal, headers: sent }) => {
       const { clients } = service;
       const parsed = parseResponse(body, clients);
       const { stream, format, previous, tools, results, userTexts, request, dialog, headers } = parsed;
       const read = stream || clients.activity;
       const newRequest = request && (() => completeRequest(service, caller, { request, previous, dialog }, read));
-      const started = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
+      const started = await startOrContinue(service, caller, { results, userTexts, newRequest, headers: sent }, signal);
       const run = answerAsCall(started, parsed.answerTool);
       const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
       if (stream) return { events: responseEvents(run, head, clients.activity), headers };

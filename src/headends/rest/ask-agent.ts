@@ -4,6 +4,7 @@ import type { JsonObject } from '#base';
 import { seesCauses } from '#contracts';
 import type {
   Agent,
+  AgentRequest,
   AdmittedRequest,
   RouteReply,
   ServedRun,
@@ -14,7 +15,7 @@ import type {
   RunEvent,
   ServerEvent,
 } from '#contracts';
-import { httpStatus, clientError, RunFailedError } from '#headends/shared';
+import { httpStatus, clientError, requestKey, RunFailedError } from '#headends/shared';
 import { restError } from './rest-error.ts';
 import { detailsJson, outcomeReply, restOutcomeJson, restAnswerJson } from './run-json.ts';
 import type { ParsedRunRequest } from './run-request.ts';
@@ -28,7 +29,8 @@ export const askAgent = async (
   call: AdmittedRequest,
   parsed: ParsedRunRequest,
 ): Promise<RouteReply> => {
-  const { request, waits } = parsed;
+  const { waits } = parsed;
+  const request = withKey(parsed.request, call);
   if (!waits || request.resident === true) {
     const started = await startDetached(call, (signal) => service.startRun(call.caller, request, signal));
     return waits ? firstReply(service, call, started) : acceptedReply(started);
@@ -48,6 +50,11 @@ export const askAgent = async (
   });
   if (streams) return { events: eventStream({ events: run.events(), finalValue: value, id: call.id }) };
   return outcomeReply(await run.outcome, await value());
+};
+
+const withKey = (request: AgentRequest, { headers }: AdmittedRequest): AgentRequest => {
+  const key = requestKey(headers);
+  return key === undefined ? request : { ...request, key };
 };
 
 /** The reply for a run that keeps running after the request. */

@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import { about, listOf, object, openObject, string } from '#base/shapes';
 import type { Of, Shape, ShapeFields } from '#base/shapes';
 import type { AdmittedRequest, AgentService, CallerRun, HttpRoute, RouteReply, RunMessage } from '#contracts';
+import { keyedMessageId, requestKey } from '#headends/shared';
 import { answerReply, acceptedReply } from './ask-agent.ts';
 import { jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
 import {
@@ -148,7 +149,9 @@ const sendMail = async (
   body: Of<typeof messageShape>,
 ): Promise<RouteReply> => {
   const { answer: waits = false, ...message } = body;
-  const { result, ...found } = await commandRun(service, call, { do: 'send', ...message });
+  const key = requestKey(call.headers);
+  const id = key === undefined ? {} : { id: keyedMessageId(call.params['run'] ?? '', key, message) };
+  const { result, ...found } = await commandRun(service, call, { do: 'send', ...message, ...id });
   if (!waits) return { status: 202, body: { run: found.summary.run, message: result } };
   return answerReply(found, result, call);
 };

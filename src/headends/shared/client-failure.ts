@@ -30,6 +30,8 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   cell_ended: 409,
   run_owned: 409,
   run_ended: 409,
+  run_exists: 409,
+  key_reused: 422,
   mail_ambiguous: 409,
   conversation_deleted: 409,
   conversation_busy: 409,

@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import type { AgentRequest, Caller, CallResult, ClientTool, DialogMessage, ServedRun, AgentService } from '#contracts';
 import { filesOnlyText, omittedFileText } from './attached-file.ts';
 import { BodyFields } from './body-fields.ts';
+import { requestKey } from './request-key.ts';
 
 /** Parses one tool. `schemaField`: the field that holds its input schema. */
 export const parseTool = (tool: BodyFields, schemaField: string): ClientTool => {
@@ -55,6 +56,8 @@ const isResult = (turn: object): turn is CallResult => 'call' in turn;
 
 /** What a request brings. `newRequest` is called only if a new run is needed; null means that the request holds nothing but results. */
 type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts'> & {
+  /** Of the request; a key among them makes it safe to send again. */
+  readonly headers: Headers;
   readonly newRequest: (() => AgentRequest | Promise<AgentRequest>) | null;
 };
 
@@ -62,7 +65,7 @@ type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts
 export const startOrContinue = async (
   service: AgentService,
   caller: Caller,
-  { results, userTexts, newRequest }: StartOrContinueInput,
+  { results, userTexts, newRequest, headers }: StartOrContinueInput,
   signal: AbortSignal,
 ): Promise<ServedRun> => {
   // If no run waits for these results any more, they are only part of the dialog.
@@ -71,7 +74,9 @@ export const startOrContinue = async (
     results.map(({ call }) => call),
   );
   if (newRequest === null || isAwaited) return service.continueRun(caller, { results, messages: userTexts }, signal);
-  return service.startRun(caller, await newRequest(), signal);
+  const key = requestKey(headers);
+  const request = await newRequest();
+  return service.startRun(caller, key === undefined ? request : { ...request, key }, signal);
 };
 
 // A dialog as clients of chat protocols send it: every request repeats all earlier messages.

@@ -12,5 +12,6 @@ export type { AnswerEnd } from './answer.ts';
 export { causesText, clientError, clientFailure, httpStatus, RunFailedError, operatorHints } from './client-failure.ts';
 export { startOrContinue, separateResults, parseTool, splitDialog } from './client-tools.ts';
 export { fileFromUrl, omittedFileText } from './attached-file.ts';
+export { keyedMessageId, requestKey } from './request-key.ts';
 export { BodyFields } from './body-fields.ts';
 export { withoutIgnored } from './ignored-fields.ts';

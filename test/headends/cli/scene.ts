@@ -258,6 +258,7 @@ export const reportOf = (given: Scene): RunReport => {
     caller: null,
     recordedBy: { format: 5, build: 'cloister 0.1.0' },
     continuedBy: [],
+    requestHash: null,
     attachments: [],
     history: [],
     status: given.status,

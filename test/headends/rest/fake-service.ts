@@ -289,6 +289,7 @@ const reportOf = (run: RunId, { request, state, outcome: ended }: StoredRun): Ru
     caller: null,
     recordedBy: null,
     continuedBy: [],
+    requestHash: null,
     attachments: [],
     history: [],
     status: isOver ? ended.status : state === 'running' ? 'running' : 'interrupted',

@@ -1,0 +1,157 @@
+// Requests that a client may send again: the same key gives the same run, and the same id the same message.
+//
+//   same-key-same-run. The id of the run follows from the caller and the key, and a run's log begins once. So the same key finds
+//       the same run after a crash and from another process too, for as long as the run is kept.
+//   same-key-same-request. A key that was used for another request is refused.
+//   same-id-sent-once. A message whose id is in the log of the run, or on its way there, is not sent again.
+import { canonicalJson, CloisterError, sha256 } from '#base';
+import type { Hash, Json, RunId } from '#base';
+import { outcomeAsSeen } from '#contracts';
+import type {
+  AgentRequest,
+  Caller,
+  ClientRules,
+  Clock,
+  RunArchive,
+  RunCommand,
+  RunCommandName,
+  RunCommandResults,
+  RunOptions,
+  RunReport,
+  RunSession,
+  ServedRun,
+} from '#contracts';
+import { serveActive } from './served-run.ts';
+import type { ActiveRun } from './served-run.ts';
+
+type KeyedRequestPorts = {
+  readonly cloister: Pick<RunArchive, 'runs' | 'show' | 'mail'>;
+  readonly clients: ClientRules;
+  readonly clock: Clock;
+  readonly findActive: (run: RunId) => ActiveRun | undefined;
+  readonly resume: (caller: Caller, run: RunId) => Promise<ServedRun>;
+};
+
+type OnlyRun = NonNullable<RunOptions['only']>;
+
+export class KeyedRequests {
+  readonly #ports: KeyedRequestPorts;
+  /** Messages that are being sent, one after the other for each key. */
+  readonly #sending = new Map<string, Promise<void>>();
+
+  constructor(ports: KeyedRequestPorts) {
+    this.#ports = ports;
+  }
+
+  /** The run of this caller and key, whoever has started it; a new one if there is none. */
+  async start(
+    caller: Caller,
+    request: AgentRequest & { readonly key: string },
+    startNew: (only: OnlyRun) => Promise<ServedRun>,
+  ): Promise<ServedRun> {
+    const only = { run: keyedRunId(caller.name, request.key), requestHash: hashRequest(request) };
+    for (let tries = 0; ; tries++) {
+      const found = await this.#serveAgain(caller, only);
+      if (found !== null) return found;
+      try {
+        return await startNew(only);
+      } catch (error) {
+        // Somebody else was faster, and its run shows as soon as it is on disk.
+        const isTaken = error instanceof CloisterError && (error.code === 'run_exists' || error.code === 'run_owned');
+        if (!isTaken || tries >= triesMax) throw error;
+        await new Promise<void>((resolve) => void this.#ports.clock.timer(retryMs, resolve));
+      }
+    }
+  }
+
+  /** Null if there is no such run. Rejects with `key_reused`, or with `run_owned` if another process runs it. */
+  async #serveAgain(
+    caller: Caller,
+    { run, requestHash }: OnlyRun & { readonly run: RunId },
+  ): Promise<ServedRun | null> {
+    const { cloister, clients, findActive, resume } = this.#ports;
+    const active = findActive(run);
+    if (active !== undefined) {
+      checkSameRequest(run, hashRequest(active.request), requestHash);
+      await active.session.durable();
+      return serveActive(active, clients.activity);
+    }
+    const [summary] = await cloister.runs({ run });
+    if (summary === undefined) return null;
+    const report = await cloister.show(run, { sees: caller.sees ?? 'answers' });
+    checkSameRequest(run, report.requestHash, requestHash);
+    return summary.state === 'interrupted' ? resume(caller, run) : servedFromReport(report, caller);
+  }
+
+  /** Carries out a command; a message with an id at most once. */
+  async carryOut<K extends RunCommandName>(
+    session: RunSession,
+    command: RunCommand<K>,
+  ): Promise<Awaited<RunCommandResults[K]>> {
+    const { do: name, id } = command as Partial<RunCommand<'send'>>;
+    if (name !== 'send' || id === undefined) return await session.do(command);
+    const key = `${session.run} ${keyPart(id)}`;
+    const before = this.#sending.get(key) ?? Promise.resolve();
+    const sending = before.then(() => this.#sendOnce(session, command as RunCommand as RunCommand<'send'>, id));
+    const done = sending.then(nothing, nothing);
+    this.#sending.set(key, done);
+    try {
+      return (await sending) as Awaited<RunCommandResults[K]>;
+    } finally {
+      if (this.#sending.get(key) === done) this.#sending.delete(key);
+    }
+  }
+
+  async #sendOnce(session: RunSession, command: RunCommand<'send'>, id: string): Promise<string> {
+    await session.durable();
+    const sent = (await this.#ports.cloister.mail(session.run)).find((one) => keyPart(one.id) === keyPart(id));
+    if (sent !== undefined && sent.id !== id)
+      throw new CloisterError('key_reused', `It belongs to message ${sent.id}.`);
+    if (sent === undefined) session.do(command);
+    await session.durable();
+    return id;
+  }
+}
+
+/** An id that follows from a key ends in a part that follows from what is sent. */
+const keyPart = (id: string): string => id.slice(0, id.lastIndexOf('-'));
+
+const nothing = (): void => undefined;
+
+const [triesMax, retryMs] = [20, 50];
+
+const keyedRunId = (caller: string, key: string): RunId =>
+  sha256(`run ${JSON.stringify([caller, key])}`).slice(0, 24) as RunId;
+
+/** Over everything that decides what the run does. How the client reads it may differ from one try to the next. */
+const hashRequest = ({ key: _key, stream: _stream, ...request }: AgentRequest): Hash =>
+  sha256(canonicalJson(JSON.parse(JSON.stringify(request, bytesAsHash)) as Json));
+
+const bytesAsHash = (_name: string, value: unknown): unknown => (value instanceof Uint8Array ? sha256(value) : value);
+
+const checkSameRequest = (run: string, recorded: string | null, requestHash: string): void => {
+  if (recorded !== requestHash) throw new CloisterError('key_reused', `It belongs to run ${run}.`);
+};
+
+/** A run that has ended, as if it had just been run. Throws `run_owned`. */
+const servedFromReport = (report: RunReport, { sees }: Caller): ServedRun => {
+  const { run, agent, startedAt, causes, events } = report;
+  const [root] = report.cells;
+  if (root?.outcome == null)
+    throw new CloisterError('run_owned', `Run ${run} is running in another process.`, { retryAfterMs: 1_000 });
+  const outcome = outcomeAsSeen({ ...root.outcome, run, cell: root.cell }, sees);
+  return {
+    run,
+    agent,
+    startedAt,
+    outcome: Promise.resolve(outcome),
+    events: async function* () {
+      yield* events;
+    },
+    causes: async () => causes,
+    pieces: async function* () {
+      if (outcome.output !== '') yield { type: 'text', text: outcome.output };
+    },
+    cancel: () => undefined,
+  };
+};

@@ -1,0 +1,25 @@
+// What a service of agents is given.
+import type { ClientRules, Clock, Cloister, RunOutcome } from '#contracts';
+import type { AdoptedRun } from './adopt-runs.ts';
+import type { SlotQueue } from './slot-queue.ts';
+import type { TokenRegistry } from './token-registry.ts';
+
+export type AgentServicePorts = {
+  readonly cloister: Cloister;
+  /** Names of the served agents. */
+  readonly agents: readonly string[];
+  readonly tokens: TokenRegistry;
+  readonly slots: SlotQueue;
+  /** For tokens without a limit of their own. */
+  readonly runningPerCaller?: number;
+  readonly clients: ClientRules;
+  readonly clock: Clock;
+  /** How long a client may take for one tool call. */
+  readonly clientToolMs?: number;
+  /** Called for every run that has ended. */
+  readonly ended?: (run: EndedRun) => void;
+  /** Called for every interrupted run that was found: resumed, or left alone. */
+  readonly adopted?: (run: AdoptedRun) => void;
+};
+
+type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };

@@ -1,0 +1,20 @@
+// The `Idempotency-Key` of a request that may be sent again.
+import { canonicalJson, CloisterError, sha256 } from '#base';
+import type { JsonObject } from '#base';
+
+const charsMax = 255;
+
+/** Undefined if there is none. Throws `request_invalid`. */
+export const requestKey = (headers: Headers): string | undefined => {
+  const key = headers.get('idempotency-key') ?? undefined;
+  if (key !== undefined && (key.length > charsMax || !/^[\u0021-\u007e]+$/u.test(key)))
+    throw new CloisterError(
+      'request_invalid',
+      `Idempotency-Key: expected 1 to ${charsMax} printable ASCII characters without spaces.`,
+    );
+  return key;
+};
+
+/** The id of a message that is sent with a key: its first part follows from run and key, its second from what is sent. */
+export const keyedMessageId = (run: string, key: string, message: JsonObject): string =>
+  `m-${sha256(`message ${JSON.stringify([run, key])}`).slice(0, 16)}-${sha256(canonicalJson(message)).slice(0, 8)}`;
