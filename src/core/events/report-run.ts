@@ -20,6 +20,7 @@ import { listCauses } from './causes.ts';
 import { addCounts, countEvent, sumModels, toFigures, emptyCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { isCountedStep } from './accounts.ts';
+import { InterimText } from './interim-text.ts';
 import { projectEvents } from './project-events.ts';
 
 type CellState = {
@@ -53,10 +54,12 @@ export const reportRun = async (
   const states = new Map<CellId, CellState>();
   const fold = projectEvents(sees, details);
   const events: DurableEvent[] = [];
+  const interim = new InterimText();
   for (const frame of frames) {
     const paused = pause?.();
     if (paused !== undefined) await paused;
     readFrame(states, frame);
+    interim.next(frame);
     for (const event of fold.next(frame)) {
       events.push(event);
       const cell = states.get(event.cell);
@@ -89,7 +92,7 @@ export const reportRun = async (
     recordedBy: readRecordedBy(first.record),
     continuedBy: readContinuedBy(frames),
     status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
-    output: root.end?.outcome.output ?? '',
+    output: root.end === null ? '' : interim.answerOf(root.end.outcome),
     spent: cells[0]!.spent,
     startedAt: root.startedAt,
     endedAt: root.end?.at ?? null,

@@ -13,7 +13,14 @@ import type { Json } from '#base';
 import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunOutcome, RunSession } from '#contracts';
 import { openChatSession } from './chat-session.ts';
 import type { ChatSession } from './chat-session.ts';
-import { cliAnswerJson, cliOutcomeJson, missingAgentLines, printMessage, spawnedLines } from './shared/answer.ts';
+import {
+  cliAnswerJson,
+  cliOutcomeJson,
+  missingAgentLines,
+  printedOutcome,
+  printMessage,
+  spawnedLines,
+} from './shared/answer.ts';
 import type { AnswerReport } from './shared/answer.ts';
 import type { AnswerFlags } from './shared/answer-view.ts';
 import { causeLines } from './shared/cause-lines.ts';
@@ -276,7 +283,7 @@ const reportEnd = async (chat: Chat, chatSession: ChatSession, context: CommandC
   const { output } = context;
   const { request } = chat;
   try {
-    const outcome = await chatSession.session.outcome;
+    const outcome = await printedOutcome(await chatSession.session.outcome, chat.cloister);
     if (!request.json) chatSession.printAnswer({ output: '', data: null });
     await printCauses(chat, chatSession, context);
     if (request.json) output.jsonLine({ conversation: request.conversation, ...cliOutcomeJson(outcome) });

@@ -1,5 +1,5 @@
 // `replay`: re-executes a run from its log alone.
-import type { ReplayDifference, ReplayReport } from '#contracts';
+import type { Outcome, ReplayDifference, ReplayReport } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import { count, plural } from './shared/format.ts';
@@ -41,9 +41,15 @@ const replayLines = (report: ReplayReport, verbose: boolean, printer: Screen): r
     ...(shown.length === 0 ? [] : ['', paint('bold', 'The current code and agents would behave differently:')]),
     ...shown.flatMap((difference) => differenceLines(difference, printer)),
     ...(more === 0 ? [] : [`  … and ${plural(more, 'more difference')}: use --verbose for all`]),
-    ...(outcome === null || outcome.output === '' ? [] : ['', paint('bold', 'Answer:'), outcome.output.trimEnd()]),
+    ...(outcome === null || outcome.output === ''
+      ? []
+      : ['', paint('bold', outputTitle(outcome)), outcome.output.trimEnd()]),
   ];
 };
+
+/** What a stopped run said last may be no answer. */
+const outputTitle = ({ status }: Outcome): string =>
+  status === 'completed' || status === 'partial' ? 'Answer:' : 'Said last:';
 
 const differenceLines = (
   { frame, cell, agent, op, what }: ReplayDifference,

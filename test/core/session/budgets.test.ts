@@ -271,7 +271,9 @@ test.for<[title: string, usage: object, budget: Budget]>([
   ['more tokens than it held', { input: 100_000, output: 10 }, { tokens: 50_000 }],
   ['more money than it held, in fewer tokens', { input: 10, output: 9_500 }, { usd: 0.05 }],
 ])('a provider that uses %s ends the cell with status budget, and this is recorded', async ([, usage, budget]) => {
-  const { outcome } = await askPriced([always({ text: 'Done.', usage })], {}, budget);
+  const { outcome, report } = await askPriced([always({ text: 'Done.', usage })], {}, budget);
+  // It was paid for, and nothing follows it.
+  expect(report.output).toBe('Done.');
   expect(outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_overdrawn' } });
   expect(outcome.spent).toMatchObject({ uncertain: 0, inputTokens: (usage as any).input });
 });

@@ -115,6 +115,8 @@ test('cancelled at any operation, everything ends as cancelled: no tool starts, 
       expect(outcome).toMatchObject({ status: 'cancelled', failure: { code: 'cancelled' } });
       const hasStartedTool = events.slice(0, at).some((event) => event.type === 'tool-start');
       expect(outcome.output).toBe(hasStartedTool ? 'I begin.' : outcome.output);
+      // It was said before a tool call, so it is no answer.
+      expect(report.output).toBe('');
       for (const cell of report.cells) expect(cell.status, `${cell.agent} did not end`).not.toBeNull();
     }),
     { numRuns: 60 },

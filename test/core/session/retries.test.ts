@@ -137,12 +137,16 @@ test('when every model fails the session fails with the last failure, of class m
   expect(report.events.at(-1)).toMatchObject({ type: 'session-end', status: 'failed', error: { class: 'model' } });
 });
 
-test('the text written before a failure is kept as partial output', async () => {
-  const { outcome } = await askOne([{ ...call('echo'), text: 'I have begun.' }, { fault: 400 }, { fault: 400 }], {
-    tools: [tool('echo', () => 'heard')],
-    limits: { maxRetries: 0 },
-  });
+test('the text written before a failure is kept as partial output, and reported as no answer', async () => {
+  const { outcome, report } = await askOne(
+    [{ ...call('echo'), text: 'I have begun.' }, { fault: 400 }, { fault: 400 }],
+    {
+      tools: [tool('echo', () => 'heard')],
+      limits: { maxRetries: 0 },
+    },
+  );
   expect(outcome).toMatchObject({ status: 'failed', output: 'I have begun.', failure: { code: 'model_request' } });
+  expect(report.output).toBe('');
 });
 
 test('an answer withheld by the provider is not an answer', async () => {

@@ -3,7 +3,7 @@ import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorClass, ErrorCode } from '#base';
 import type { Status } from '#contracts';
 import { watchInterrupts } from '../../../src/headends/cli/shared/interrupts.ts';
-import { cli, emulate, scene, settle, startCli } from './driver.ts';
+import { cli, emulate, reportOf, scene, settle, startCli } from './driver.ts';
 
 const statusCodes: readonly (readonly [Status, number])[] = [
   ['completed', 0],
@@ -66,6 +66,23 @@ test('Ctrl-C once cancels, prints the result so far, and exits 130', async () =>
     expect(run.stdout()).toContain('SQLite for rows,');
     expect(emulate(run.screen(), 80).cursorVisible).toBe(true);
   }
+});
+
+test('text before a tool call is no answer of a run that was stopped', async () => {
+  const said = 'Let me ask three workers.';
+  const stopped = scene({ answer: said });
+  const behaviour = { ...held.behaviour, report: { ...reportOf(stopped), output: '' } };
+  for (const flags of [[], ['--json'], ['--jsonl'], ['--stream']])
+    for (const terminal of [{}, { tty: true }]) {
+      const run = startCli(['run', 'lead', 'x', ...flags], stopped, { behaviour, terminal });
+      await settle();
+      run.interrupt();
+      expect([flags, await run.code]).toEqual([flags, 130]);
+      const printed = flags.includes('--jsonl') ? run.stdout().trimEnd().split('\n').at(-1)! : run.stdout();
+      const [, output] = /"output": ?"(?<text>[^"]*)"/u.exec(printed) ?? [];
+      expect([flags, output]).toEqual([flags, flags[0]?.startsWith('--json') === true ? '' : undefined]);
+      if (output === undefined) expect(printed).not.toContain(said);
+    }
 });
 
 // invariant: command-restores-terminal

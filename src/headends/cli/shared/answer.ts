@@ -1,6 +1,6 @@
 // The outcome of a run for programs, and what people are told besides the answer.
 import type { Json, RunId } from '#base';
-import type { AgentMessage, Answer, Outcome, RunOutcome } from '#contracts';
+import type { AgentMessage, Answer, Cloister, Outcome, RunOutcome } from '#contracts';
 import type { CommandContext } from './define-command.ts';
 import { newTextRenderer } from './answer-view.ts';
 import { cliFailureJson } from './errors.ts';
@@ -17,6 +17,20 @@ export const cliOutcomeJson = ({ run, status, output, data, failure, spent, miss
   missing,
   spawned,
 });
+
+/**
+ * The outcome as it is printed. The output of a run that was stopped may be what its agent said before it called a tool, which is no
+ * answer; the report knows. What cannot be read is not called an answer either.
+ */
+export const printedOutcome = async (outcome: RunOutcome, cloister: Pick<Cloister, 'show'>): Promise<RunOutcome> => {
+  const { status, output, run } = outcome;
+  if (status === 'completed' || status === 'partial' || output === '') return outcome;
+  const answer = await cloister.show(run).then(
+    (report) => report.output,
+    () => '',
+  );
+  return { ...outcome, output: answer };
+};
 
 /** The agents whose answers are missing; for spawned ones also why. */
 export const missingAgentLines = ({

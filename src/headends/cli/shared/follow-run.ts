@@ -12,7 +12,7 @@ import type {
   TaskReport,
   TeamSession,
 } from '#contracts';
-import { cliOutcomeJson, missingAgentLines, spawnedLines } from './answer.ts';
+import { cliOutcomeJson, missingAgentLines, printedOutcome, spawnedLines } from './answer.ts';
 import { openAnswerView } from './answer-view.ts';
 import type { AnswerView } from './answer-view.ts';
 import { auditLines } from './audit-lines.ts';
@@ -65,7 +65,8 @@ export const followRun = async (options: FollowRunOptions, context: CommandConte
   }
   if (session.resident) void finishWhenAnswered(session, cloister);
   const view = openAnswerView(options.request, context);
-  const { outcome, isTeam } = await showLiveRun(session, cloister, { ...options, view }, context);
+  const { outcome: told, isTeam } = await showLiveRun(session, cloister, { ...options, view }, context);
+  const outcome = await printedOutcome(told, cloister);
   const causes = (): ReturnType<RunSession['causes']> => session.causes();
   const ended = { ...options, view, cloister, outcome, causes, isTeam: isTeam && options.isPlan !== true };
   const code = await reportEnd(ended, context);
