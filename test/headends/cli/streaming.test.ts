@@ -109,8 +109,15 @@ describe('in a pipe', () => {
     expect((await run([asks, breaks, answers])).stdout).toBe(`${answer}\n`);
   });
 
-  test('--stream prints what comes as it comes, and the whole answer last', async () => {
-    expect((await run([asks, answers], { args: ['--stream'] })).stdout).toBe(`Let me ask.\n\n${answer}\n`);
+  // invariant: answer-others-marked
+  test('--stream prints text as it comes, marks what is not the answer, and ends with the whole answer', async () => {
+    const asked = 'Let me ask.\n(said before calling clerk and 1 more)\n\n';
+    expect((await run([asks, answers], { args: ['--stream'] })).stdout).toBe(`${asked}${answer}\n`);
+    const retried = (await run([asks, breaks, answers], { args: ['--stream'] })).stdout;
+    expect(retried.slice(asked.length)).toMatch(
+      /^The answer.*\n\(taken back: the model was asked again\)\n\n## Result\n/u,
+    );
+    expect(retried.endsWith(`\n\n${answer}\n`)).toBe(true);
     expect((await run([answers], { args: ['--stream'] })).stdout).toBe(`${answer}\n`);
     expect((await run([answers], { args: ['--stream', '--json'] })).stdout).toContain('usage');
   });
@@ -166,7 +173,7 @@ test('Ctrl-C in the middle of an answer of a chat ends it on a line of its own, 
   const streamed = await chatUntil('Half of it', { args: ['--stream'], tty: false });
   streamed.chat.interrupt();
   expect(await streamed.chat.code).toBe(130);
-  expect(streamed.chat.stdout()).toBe('Half of it\n');
+  expect(streamed.chat.stdout()).toBe('Half of it\n(not finished)\n');
 
   const atEnd = await chatUntil('started run', { tty: false });
   atEnd.chat.interrupt();

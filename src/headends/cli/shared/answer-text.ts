@@ -2,12 +2,12 @@
 //
 //   answer-shown-once. Whatever was streamed, the answer is shown whole, once and last.
 //   answer-others-marked. Text that is not the answer is followed by a mark that says what became of it.
-import type { CellId } from '#base';
 import type { RunEvent } from '#contracts';
 import { renderText } from './markdown.ts';
 import type { LineRenderer } from './markdown.ts';
 import type { Paint } from './output.ts';
-import { sanitizeBlock, sanitizeLine, unifyLineBreaks } from './sanitize-text.ts';
+import { RootText } from './root-text.ts';
+import { sanitizeBlock, unifyLineBreaks } from './sanitize-text.ts';
 
 type AnswerTextOptions = { readonly paint: Paint; readonly newRenderer: () => LineRenderer };
 
@@ -20,7 +20,7 @@ const mayBeJson = /^\s*(?:\{|\[\s*["{[\d\-tfn\]])/u;
 export class AnswerText {
   readonly #options: AnswerTextOptions;
   #renderer: LineRenderer;
-  #root: CellId | null = null;
+  readonly #root = new RootText({ add: (piece) => this.#add(piece), close: (why) => this.#close(why) });
   /** What the current attempt wrote so far, and its last, unfinished line. */
   #text = '';
   #line = '';
@@ -29,10 +29,6 @@ export class AnswerText {
   #isOpen = false;
   /** Empty lines, which are printed if something follows them. */
   #blanks = 0;
-  /** How many calls the attempt ended with; null while it writes. */
-  #calls: number | null = null;
-  /** Pieces are missing, so nothing more of the attempt is shown. */
-  #isLost = false;
 
   constructor(options: AnswerTextOptions) {
     this.#options = options;
@@ -40,36 +36,12 @@ export class AnswerText {
   }
 
   note(event: RunEvent): void {
-    if (event.type === 'session-start' && event.parent === null) this.#root = event.cell;
-    if (event.type === 'text-lag') this.skip();
-    if (event.cell !== this.#root) return;
-    switch (event.type) {
-      case 'text-delta':
-        if (!this.#isLost) this.#add(event.text);
-        break;
-      case 'text-reset':
-        this.#takeBack();
-        this.#isLost = false;
-        break;
-      case 'model-start':
-        this.#takeBack();
-        break;
-      case 'model-end':
-        this.#calls = event.ok ? event.calls : 0;
-        break;
-      case 'tool-start':
-      case 'child-start':
-        if (this.#calls !== null && this.#calls > 0)
-          this.#close(`said before calling ${namedCalls(event.tool, this.#calls)}`);
-        break;
-      default:
-        break;
-    }
+    this.#root.note(event);
   }
 
   /** Ignores text until a new attempt begins. */
   skip(): void {
-    this.#isLost = true;
+    this.#root.skip();
   }
 
   /** The lines that are final since the last time. */
@@ -90,17 +62,17 @@ export class AnswerText {
   finish(answer: string): readonly string[] {
     const [shown, whole] = [this.#text, answer.trimStart()];
     const isShown = shown.trim() !== '' && !this.#isHeldBack();
-    if (isShown && whole.startsWith(shown)) {
-      this.#add(whole.slice(shown.length));
-      this.#endText();
-    } else if (isShown && whole.trimEnd() === shown.trimEnd()) this.#endText();
+    const isStarted = isShown && whole.startsWith(shown);
+    const isWhole = isShown && whole.trimEnd() === shown.trimEnd();
+    this.#root.end(whole, isStarted || isWhole);
+    if (isStarted) this.#add(whole.slice(shown.length));
+    if (isStarted || isWhole) this.#endText();
     else {
-      this.#close(whole === '' ? 'not finished' : 'not part of the answer');
       const text = sanitizeBlock(whole).trimEnd();
       if (text !== '') this.#push(renderText(text, this.#options.newRenderer()));
     }
     this.#startAttempt();
-    [this.#blanks, this.#isLost] = [0, false];
+    this.#blanks = 0;
     return this.takeLines();
   }
 
@@ -147,13 +119,6 @@ export class AnswerText {
     this.#push(this.#renderer.end());
   }
 
-  /** The attempt failed, or its text was refused. */
-  #takeBack(): void {
-    if (this.#calls !== null && this.#calls > 0) this.#close('said before calling tools');
-    else this.#close('taken back: the model was asked again');
-    this.#startAttempt();
-  }
-
   #close(why: string): void {
     if (sanitizeBlock(this.#text).trim() !== '' && !this.#isHeldBack()) {
       this.#endText();
@@ -171,7 +136,7 @@ export class AnswerText {
 
   #startAttempt(): void {
     this.#renderer = this.#options.newRenderer();
-    [this.#text, this.#line, this.#isOpen, this.#calls] = ['', '', false, null];
+    [this.#text, this.#line, this.#isOpen] = ['', '', false];
   }
 }
 
@@ -181,6 +146,3 @@ const joinLine = (line: string, text: string): string => {
   const end = added.endsWith('\r') ? added.length - 1 : added.length;
   return before + unifyLineBreaks(added.slice(0, end)) + added.slice(end);
 };
-
-const namedCalls = (first: string, calls: number): string =>
-  `${sanitizeLine(first)}${calls === 1 ? '' : ` and ${calls - 1} more`}`;

@@ -1,13 +1,13 @@
 // How the answer of a run reaches stdout: streamed and rendered on a terminal; in a pipe at the end, or with --stream as it comes.
 import { stripVTControlCharacters } from 'node:util';
 import { StreamedText } from '#base';
-import type { CellId } from '#base';
 import type { Outcome, RunEvent } from '#contracts';
 import { AnswerText } from './answer-text.ts';
 import type { CommandContext, OutputFlags } from './define-command.ts';
 import { markdownRenderer, plainRenderer } from './markdown.ts';
 import type { LineRenderer } from './markdown.ts';
 import type { Printer } from './output.ts';
+import { RootText } from './root-text.ts';
 import { removeControls, sanitizeBlock } from './sanitize-text.ts';
 
 /** How the answer is printed. */
@@ -66,8 +66,8 @@ const openEnd = /[\uD800-\uDBFF]?\s*$/u;
 
 const pipedView = (out: Printer): AnswerView => {
   let streamed = new StreamedText();
-  let [held, hasWritten] = ['', false];
-  let root: CellId | null = null;
+  /** What was written of the attempt, and what is written if something follows. */
+  let [sent, held, hasWritten] = ['', '', false];
   const write = (piece: string): void => {
     const all = held + piece;
     const [unfinished = ''] = openSequence.exec(all) ?? [];
@@ -79,22 +79,31 @@ const pipedView = (out: Printer): AnswerView => {
     out.write(ready);
     hasWritten = true;
   };
+  const root = new RootText({
+    add: (piece) => {
+      sent += piece;
+      write(streamed.add(piece));
+    },
+    close: (why) => {
+      if (sanitizeBlock(sent).trim() !== '') {
+        out.write(`\n(${why})`);
+        held = '\n\n';
+      }
+      streamed = new StreamedText();
+      sent = '';
+    },
+  });
   return {
     text: null,
-    note: (event) => {
-      if (event.type === 'session-start' && event.parent === null) root = event.cell;
-      if (event.type === 'text-lag') streamed.markLost();
-      else if (event.cell !== root) return;
-      else if (event.type === 'text-delta') write(streamed.add(event.text));
-      else if (event.type === 'text-reset') streamed.next();
-    },
-    skip: () => streamed.markLost(),
+    note: (event) => root.note(event),
+    skip: () => root.skip(),
     print: ({ output }) => {
+      root.end(output, output.trimEnd().startsWith(sent.trimEnd()));
       write(streamed.finish(output));
       const rest = sanitizeBlock(held).trimEnd();
       if (rest !== '' || hasWritten) out.write(`${rest}\n`);
       streamed = new StreamedText();
-      [held, hasWritten] = ['', false];
+      [sent, held, hasWritten] = ['', '', false];
     },
   };
 };
