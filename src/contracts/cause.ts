@@ -37,9 +37,9 @@ export type Cause = {
 /** One cause as text: `lead › researcher: tool read_file failed: ENOENT: no such file`. */
 export const describeCause = (cause: Cause): string => {
   const { path, detail, summary, times, what, limit } = cause;
-  // The name of a limit is said already, and the text of an agent's own end says nothing without its summary.
-  const said =
-    detail === undefined ? summary : what === 'agent' && limit === undefined ? `${summary} ${detail}` : detail;
+  // The name of a limit is said already. The words of a provider or of an agent's own end may say nothing without the summary.
+  const needsSummary = (what === 'agent' || what === 'model') && limit === undefined;
+  const said = detail === undefined ? summary : needsSummary ? `${summary} ${detail}` : detail;
   return `${path.join(' › ')}: ${describeFailed(cause)}: ${said}${times === 1 ? '' : ` (${times} times)`}`;
 };
 

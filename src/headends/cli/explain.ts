@@ -5,7 +5,7 @@ import { exitCode } from './shared/errors.ts';
 import { plural } from './shared/format.ts';
 import { openToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
 import { requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
-import type { Screen } from './shared/output.ts';
+import type { Printer, Screen } from './shared/output.ts';
 import {
   sanitizeAll,
   sanitizeBlock,
@@ -36,7 +36,7 @@ export default defineCommand({
 const explainLines = (
   explanation: Explanation,
   segments: readonly ExplainedSegment[],
-  { printer, verbose }: { readonly printer: Screen; readonly verbose: boolean },
+  { printer, verbose }: { readonly printer: Printer; readonly verbose: boolean },
 ): readonly string[] => {
   const { cell, agent, run, attempts, find } = sanitizeAll({ ...explanation, segments: [] });
   const saw = `${plural(explanation.segments.length, 'segment')} in ${plural(attempts.length, 'model request')}`;
@@ -44,11 +44,14 @@ const explainLines = (
   if (find !== null && segments.length === 0)
     return [head, `"${sanitizeLine(find)}" does not occur in anything this cell’s model was shown.`];
   const turns = new Map(attempts.map(({ op, turn }) => [op, turn]));
-  const view = { find: explanation.find, turns, printer, whole: verbose || printer.columns >= wideFrom };
+  const hasRoom = printer.columns >= wideFrom || (find === null && !printer.isTerminal);
+  const view = { find: explanation.find, turns, printer, whole: verbose || hasRoom };
+  const isCut = !view.whole && segments.some((segment) => isLong(segment, view));
   return [
     head,
     ...(find === null ? [] : [`"${sanitizeLine(find)}" occurs in ${plural(segments.length, 'segment')}:`]),
     ...segments.flatMap((segment) => ['', ...segmentLines(segment, view)]),
+    ...(isCut ? ['', 'Texts are cut here: use --verbose for all of them.'] : []),
   ];
 };
 
@@ -60,7 +63,13 @@ type SegmentView = {
   readonly whole: boolean;
 };
 
-/** A terminal with this much room shows texts whole. */
+/** Whether a line shows less than its text. */
+const isLong = ({ text, found }: ExplainedSegment, { find, printer }: SegmentView): boolean =>
+  find === null
+    ? excerpt(text, printer.columns - 4) !== sanitizeBlock(text).trim()
+    : found.some((at) => at > aroundChars || at + find.length + aroundChars < text.length);
+
+/** A terminal with this much room shows texts whole; so does a file or a pipe, unless matches are wanted. */
 const wideFrom = 119;
 
 const segmentLines = (segment: ExplainedSegment, view: SegmentView): readonly string[] => {
@@ -73,7 +82,11 @@ const segmentLines = (segment: ExplainedSegment, view: SegmentView): readonly st
     ...more,
     ...rest.flatMap((line) => wrapText('    ← ', line, printer.columns, 6)),
     `    ${printer.paint('dim', `${plural(segment.bytes, 'byte')}, ${describeShownIn(segment.shownIn, turns)}`)}`,
-    ...(find === null ? textLines(segment, view) : matchLines(segment, find.length, view)),
+    ...(find === null
+      ? textLines(segment, view)
+      : view.whole
+        ? markedLines(segment, find.length, printer)
+        : matchLines(segment, find.length, printer)),
   ];
 };
 
@@ -100,6 +113,27 @@ const ranges = (sorted: readonly number[]): string => {
   return spans.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(', ');
 };
 
+/** The whole text, with every match marked. Sanitized in pieces: the offsets refer to the original text. */
+const markedLines = (
+  { text, found }: ExplainedSegment,
+  length: number,
+  { paint, columns }: Screen,
+): readonly string[] => {
+  const pieces: string[] = [];
+  let end = 0;
+  for (const at of found) {
+    if (at < end) continue;
+    pieces.push(sanitizeBlock(text.slice(end, at)), `«${sanitizeLine(text.slice(at, at + length))}»`);
+    end = at + length;
+  }
+  const marked = `${pieces.join('')}${sanitizeBlock(text.slice(end))}`;
+  return wrapLines(marked, columns - 4).map((line) =>
+    `    ${line}`
+      .trimEnd()
+      .replaceAll(/«[^»]*»/gu, (match) => (pieces.includes(match) ? paint('inverse', match) : match)),
+  );
+};
+
 const aroundChars = 60;
 const matchesMax = 3;
 
@@ -107,9 +141,9 @@ const matchesMax = 3;
 const matchLines = (
   { text, found }: ExplainedSegment,
   length: number,
-  { whole, printer: { paint, columns } }: SegmentView,
+  { paint, columns }: Screen,
 ): readonly string[] => {
-  const shown = found.slice(0, whole ? Infinity : matchesMax);
+  const shown = found.slice(0, matchesMax);
   const lines = shown.flatMap((at) => {
     const from = Math.max(0, at - aroundChars);
     const to = Math.min(text.length, at + length + aroundChars);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { publicFailure } from '#base';
+import { describeCause } from '#contracts';
 import type { DurableEvent } from '#contracts';
 import { refusalLines } from '../../../src/headends/cli/shared/audit-lines.ts';
 import { eventLine } from '../../../src/headends/cli/shared/event-line.ts';
@@ -202,15 +203,35 @@ test('show names the limit that ended a cell', async () => {
   expect((await cli(['show', 'last'], scene())).stdout).not.toContain('Failures:');
 });
 
-test('a cause is cut to a line with the command that shows all of it, and shown whole with --verbose', async () => {
-  const detail = `ENOENT: no such file or directory, open '/srv/${'a/'.repeat(60)}plan.md'`;
+test('a cause is shown on as many lines as it needs, with the words of a provider after what went wrong', async () => {
+  const given = scene({ childFailure: { code: 'tool_failed', detail: noFile } });
+  const { stdout } = await cli(['show', 'last'], given);
+  const shown = stdout.slice(stdout.indexOf('\nFailures:\n'));
+  expect(shown.replaceAll(/\n +/gu, ' ')).toContain(` ${noFile}\n`);
+  expect(shown).not.toContain('In full:');
+  for (const line of shown.split('\n')) expect(line.length).toBeLessThan(80);
+  const [cause] = reportOf(given).causes;
+  const said = {
+    ...cause!,
+    what: 'model',
+    name: 'r/x',
+    summary: 'The stream ended early.',
+    detail: 'terminated',
+  } as const;
+  expect(describeCause(said)).toBe('lead › researcher: model r/x failed: The stream ended early. terminated');
+});
+
+const noFile = "ENOENT: no such file or directory, open '/srv/data/of the project/that has a long name/plan.md'";
+
+test('a very long cause is cut, with the command that shows all of it, and shown whole with --verbose', async () => {
+  const detail = `${noFile} ${'a '.repeat(300)}end.md`;
   const given = scene({ childFailure: { code: 'tool_failed', detail } });
   const { stdout } = await cli(['show', 'last'], given);
   expect(stdout).toMatch(
-    /\nFailures:\n {2}lead › researcher: failed: .{20,60}…\nIn full: npx cloister show .* --verbose\n/u,
+    /\nFailures:\n {2}lead › researcher: failed: [^…]{500,700}…\nIn full: npx cloister show .* --verbose\n/u,
   );
-  expect(stdout).not.toContain('plan.md');
-  expect((await cli(['show', 'last', '--verbose'], given)).stdout).toContain("plan.md'");
+  expect(stdout).not.toContain('end.md');
+  expect((await cli(['show', 'last', '--verbose'], given)).stdout).toContain('end.md');
   for (const command of [
     ['run', 'lead', 'Go'],
     ['run', 'lead', 'Go', '--verbose'],
@@ -263,6 +284,27 @@ test('explain --find marks the match with sixty characters around it', async () 
   expect(code).toBe(0);
   expect(stdout).toContain(`    …${'a'.repeat(54)} «needle»\n    ${'b'.repeat(59)}…\n`);
   expect(stdout).not.toContain('#0');
+});
+
+test('explain --find --verbose shows the whole text, with every match marked', async () => {
+  const goal = `Begin. ${'some words '.repeat(30)}needle ${'more words '.repeat(30)}needle. End.`;
+  const found = [...goal.matchAll(/needle/gu)].map(({ index }) => index);
+  const { stdout } = await cli(
+    ['explain', 'last', 'researcher', '--find', 'needle', '--verbose'],
+    scene({ goal, found }),
+  );
+  const shown = stdout.slice(stdout.indexOf('    Begin.')).replaceAll(/\s+/gu, ' ').trim();
+  expect(shown).toBe(goal.replaceAll('needle', '«needle»'));
+});
+
+test('explain shows texts whole in a pipe, and on a narrow terminal says that they are cut', async () => {
+  const given = scene({ goal: `Begin. ${'some words '.repeat(30)}End.` });
+  const piped = await cli(['explain', 'last', 'researcher'], given);
+  expect(piped.stdout).toContain(' End.');
+  expect(piped.stdout).not.toContain('--verbose');
+  const { screen } = await cli(['explain', 'last', 'researcher'], given, { terminal: { tty: true } });
+  expect(screen).not.toContain(' End.');
+  expect(screen).toContain('Texts are cut here: use --verbose for all of them.');
 });
 
 test('explain says so if nothing was found', async () => {

@@ -1,22 +1,23 @@
-// Why things in a run failed: one line for each cause, at every depth.
+// Why things in a run failed, at every depth.
 import { describeCause } from '#contracts';
 import type { Cause } from '#contracts';
 import { count } from './format.ts';
 import { cloisterCommand } from './next-commands.ts';
 import type { Screen } from './output.ts';
-import { sanitizeLine, truncateColumns, wrapText } from './sanitize-text.ts';
+import { sanitizeLine, truncateColumns, width, wrapText } from './sanitize-text.ts';
 
 type CauseView = {
   readonly run: string;
   /** The value of --workspace. */
   readonly workspace: string;
-  /** Everything, on several lines. */
+  /** All of them, however long. */
   readonly verbose: boolean;
 };
 
-const causesMax = 20;
+/** A text of this many columns takes about eight lines of a usual terminal. */
+const [causesMax, causeColumns] = [20, 600];
 
-/** A heading, then one line per cause, cut to the screen; if something was cut, also the command that shows it all. */
+/** A heading, then each cause on as many lines as it needs; if something was cut, also the command that shows it all. */
 export const causeLines = (
   all: readonly Cause[],
   { run, workspace, verbose }: CauseView,
@@ -25,13 +26,12 @@ export const causeLines = (
   const causes = all.filter((cause) => !isRootEnd(cause));
   if (causes.length === 0) return [];
   const texts = causes.map((cause) => sanitizeLine(describeCause(cause)));
-  if (verbose) return [paint('bold', 'Failures:'), ...texts.flatMap((text) => wrapText('  ', text, columns))];
-  const shown = texts.slice(0, causesMax).map((text) => truncateColumns(`  ${text}`, columns));
-  const isCut = texts.length > causesMax || shown.some((line, index) => line !== `  ${texts[index]}`);
+  const isCut = !verbose && (texts.length > causesMax || texts.some((text) => width(text) > causeColumns));
+  const shown = verbose ? texts : texts.slice(0, causesMax).map((text) => truncateColumns(text, causeColumns));
   return [
     paint('bold', 'Failures:'),
-    ...shown,
-    ...(texts.length > causesMax ? [`  … ${count(texts.length - causesMax)} more`] : []),
+    ...shown.flatMap((text) => wrapText('  ', text, columns)),
+    ...(texts.length > shown.length ? [`  … ${count(texts.length - shown.length)} more`] : []),
     ...(isCut ? [`In full: ${cloisterCommand(`show ${run} --verbose`, workspace)}`] : []),
   ];
 };

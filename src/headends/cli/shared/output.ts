@@ -19,6 +19,7 @@ export type Paint = (style: Style, text: string) => string;
 /** Prints to one of the two streams. Foreign text must be sanitized first (`sanitize-text.ts`). */
 export type Printer = {
   readonly paint: Paint;
+  readonly isTerminal: boolean;
   /** Columns that can be used without wrapping. */
   readonly columns: number;
   print(...lines: readonly string[]): void;
@@ -50,6 +51,7 @@ export const openOutput = (terminal: CliTerminal): Output => {
       if (!muted) stream.write(text);
     };
     return {
+      isTerminal: stream.isTTY === true,
       paint: paintOn(terminal.colour && stream.isTTY === true),
       get columns() {
         return columnsOf(stream);
