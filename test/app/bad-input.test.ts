@@ -226,6 +226,17 @@ describe('a tool server', () => {
     expect(problemLines(await load(folders, 'helper.ai'))[0]).toMatch(
       /mcpServers\.files: .*tools\.mjs must export a list of tools/u,
     );
+    const typed = createFolders({
+      'lead.ai': ai('tools: files/peeek'),
+      '.ai-agent.json': { mcpServers: { files: { module: './tools.mjs' } } },
+      'tools.mjs': 'export default [{ name: "peek", description: "Peeks.", inputSchema: {}, execute: () => "" }];',
+    });
+    const { message } = await openError(typed, ['lead.ai']);
+    expect(message).toContain(
+      'files has no tool "peeek"; did you mean "peek"? `cloister check --connect` finds this too',
+    );
+    expect((await check(typed, ['.'])).problems).toEqual([]);
+    expect((await check(typed, ['.'], { connect: true })).problems).not.toEqual([]);
     const gone = createFolders(server({ module: './gone.mjs' }));
     expect(problemLines(await load(gone, 'helper.ai'))[0]).toMatch(/No such file: .*gone\.mjs/u);
   });
@@ -277,6 +288,14 @@ describe('a file', () => {
       'gone: No such file or folder; check the path.',
       'gone.ai: No such file or folder; check the path.',
       'notes.txt: Expected an agent file (.ai, or .md of another runtime), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.',
+    ]);
+  });
+
+  test('that does not exist, beside one with a similar name: did you mean it', async () => {
+    const folders = createFolders({ 'root.ai': ai(), 'team/crew.yaml': 'x', 'rot.txt': 'x' });
+    expect(problemLines(await load(folders, 'rot.ai', 'team/crw.yaml'))).toEqual([
+      'rot.ai: No such file or folder; check the path. (root.ai?)',
+      'team/crw.yaml: No such file or folder; check the path. (crew.yaml?)',
     ]);
   });
 

@@ -1,8 +1,8 @@
 // Expands the given paths: `.ai` files, team files, modules, and folders searched for `.ai` files.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { isAgentPath } from '#base';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isAgentPath, nearestName } from '#base';
 import type { Problem } from '#contracts';
 import { parseYaml } from '#adapters/yaml';
 import { isForeignAgent } from '#core/registry';
@@ -28,12 +28,12 @@ const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
 export const findFiles = (paths: readonly string[], launch: LaunchEnvironment): AgentPaths => {
   const found = new Map<string, 'file' | 'team' | 'module'>();
   const problems: Problem[] = [];
-  const problem = (path: string, message: string): void =>
-    void problems.push({ file: displayPath(path, launch), line: null, key: null, message, nearest: null });
+  const problem = (path: string, message: string, nearest: string | null = null): void =>
+    void problems.push({ file: displayPath(path, launch), line: null, key: null, message, nearest });
   for (const given of paths) {
     const path = resolve(launch.cwd, given);
     const kind = pathKind(path);
-    if (kind === 'missing') problem(path, 'No such file or folder; check the path.');
+    if (kind === 'missing') problem(path, 'No such file or folder; check the path.', nearestFile(path));
     else if (kind === 'folder') for (const file of listAgentFiles(path)) found.set(file, 'file');
     else if (isAgentPath(path)) found.set(path, 'file');
     else if (isTeamFile(path)) found.set(path, 'team');
@@ -47,6 +47,16 @@ export const findFiles = (paths: readonly string[], launch: LaunchEnvironment): 
   const all = [...found.keys()];
   const ofKind = (kind: string): readonly string[] => all.filter((path) => found.get(path) === kind);
   return { all, files: ofKind('file'), teams: ofKind('team'), modules: ofKind('module'), problems };
+};
+
+/** What the same folder has under a similar name. */
+const nearestFile = (path: string): string | null => {
+  try {
+    const names = readdirSync(dirname(path)).filter((name) => isAgentPath(name) || isTeamFile(name) || isModule(name));
+    return nearestName(basename(path), names);
+  } catch {
+    return null;
+  }
 };
 
 export const pathKind = (path: string): 'file' | 'folder' | 'missing' => {

@@ -37,6 +37,7 @@ export const prepareServer = async (
       name,
       only,
       tools.map((tool) => tool.name),
+      ' `cloister check --connect` finds this too; without it, `check` loads no module.',
     );
     return () => () => ({
       name,
@@ -59,13 +60,18 @@ const isPathMissing = (config: ServerConfig, missing: readonly string[]): boolea
   config.type === 'stdio' && missing.some((name) => config.env?.['PATH']?.includes(`\${${name}`) === true);
 
 /** Throws `server_tools` for a tool that the config does not list or the module does not export. */
-const refuseUnlisted = (server: string, only: readonly string[] | null, tools: readonly string[] | undefined): void => {
+const refuseUnlisted = (
+  server: string,
+  only: readonly string[] | null,
+  tools: readonly string[] | undefined,
+  hint = '',
+): void => {
   const missing = tools === undefined ? undefined : only?.find((tool) => !tools.includes(tool));
   if (missing === undefined || tools === undefined) return;
   const nearest = nearestName(missing, tools);
   throw new CloisterError(
     'server_tools',
-    `${server} has no tool "${missing}"${nearest === null ? `; it has ${tools.join(', ')}` : `; did you mean "${nearest}"?`}`,
+    `${server} has no tool "${missing}"${nearest === null ? `; it has ${tools.join(', ')}.` : `; did you mean "${nearest}"?`}${hint}`,
   );
 };
 

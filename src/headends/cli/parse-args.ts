@@ -166,5 +166,7 @@ const suggestionFor = (code: string, message: string, name: string | undefined):
     if (code === 'commander.unknownOption' && /\s/u.test(message.replace(/^unknown option /u, '')))
       return 'put -- before an input that starts with a dash';
   }
-  return helpFor(name);
+  const [, unknown] =
+    code === 'commander.unknownCommand' && name === undefined ? (/'([\w-]+)'/u.exec(message) ?? []) : [];
+  return unknown === undefined ? helpFor(name) : `cloister run ${unknown} "<input>" for an agent, or cloister --help`;
 };
