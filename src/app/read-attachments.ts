@@ -41,10 +41,12 @@ const readOne = (where: string, given: unknown, { redact, blobs }: ReadContext):
   const mediaType = readMediaType(where, given['mediaType']);
   const name = readName(where, given['name'], redact);
   const bytes = readBytes(where, given['data']);
-  if (bytes.byteLength === 0) throw refused(where, 'the file is empty');
+  // The name says more than the position to whoever chose the file.
+  const file = name === undefined ? where : `${where} (${name})`;
+  if (bytes.byteLength === 0) throw refused(file, 'the file is empty');
   const named = { mediaType, ...(name === undefined ? {} : { name }) };
-  if (isTextType(mediaType)) return { ...named, text: redact(readText(where, bytes)) };
-  if (!hasSignature(mediaType, bytes)) throw refused(where, `its bytes are not ${mediaType}`);
+  if (isTextType(mediaType)) return { ...named, text: redact(readText(file, bytes)) };
+  if (!hasSignature(mediaType, bytes)) throw refused(file, `its bytes are not ${mediaType}`);
   blobs.push(bytes);
   const [pixels, pages] = [countPixels(mediaType, bytes), countPages(mediaType, bytes)];
   return {

@@ -259,6 +259,11 @@ describe('what is refused, before anything is recorded', () => {
     ['a list with a hole', Array(1), 'attachments[0]: expected'],
     ['too many', Array.from({ length: 33 }, () => photo), '33 files; the limit is 32'],
     ['no list', 'x', 'expected a list of files'],
+    [
+      'other bytes than its name says',
+      [{ ...photo, data: Buffer.from('x'), name: 'blob.png' }],
+      'attachments[0] (blob.png): its bytes',
+    ],
     ['no object', [null], 'attachments[0]: expected'],
   ])('%s', async ([, attachments, message]) => {
     const language = rehearse([{ reply: 'Yes.' }]);

@@ -4,6 +4,7 @@
 //       message.
 //   chat-cancel-one-turn. Ctrl-C cancels the current turn and with it the session: the next message starts a new session that
 //       gets the conversation. Without a terminal, or when no turn is in flight, Ctrl-C ends the chat.
+//   chat-commands-stay-here. On a terminal, a line that starts with `/` and a word is a command. No model is ever sent one.
 //   chat-end-finishes-agents. At the end, the session and the agents it started are asked to finish. Work that they leave
 //       unfinished is reported, and the exit code says so.
 //   chat-continues-killed. A session that a killed chat has left in the conversation is continued, with its agents. What they
@@ -11,6 +12,7 @@
 import { CloisterError, unknownAgentError } from '#base';
 import type { Json } from '#base';
 import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunOutcome, RunSession } from '#contracts';
+import { chatCommandIn, chatCommandLines } from './chat-commands.ts';
 import { openChatSession } from './chat-session.ts';
 import type { ChatSession } from './chat-session.ts';
 import {
@@ -70,7 +72,7 @@ export default defineCommand({
     const lines = terminal.lines();
     const left = interrupts.onLeave(() => lines.close());
     const conversation = fullConversation(given.conversation, agent);
-    const request = { ...given, agent, conversation, budget: budgetOf(given) };
+    const request = { ...given, agent, typedAgent: given.agent ?? agent, conversation, budget: budgetOf(given) };
     const chat: Chat = { request, cloister, lines, current: undefined, causesTold: 0 };
     let atEnd: ExitCode = exitCode.completed;
     let code: ExitCode;
@@ -90,6 +92,8 @@ type ChatRequest = OutputFlags &
   AnswerFlags & {
     readonly workspace: string;
     readonly agent: string;
+    /** As it was given: a name or a file. */
+    readonly typedAgent: string;
     readonly conversation: ConversationRef;
     readonly budget: Budget;
   };
@@ -117,7 +121,7 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
   if (lines.isTerminal)
     output.err.print(
       sanitizeLine(
-        `${request.agent} in ${formatConversation(conversation)} · Ctrl-C cancels the current turn, Ctrl-D or /quit exits`,
+        `${request.agent} in ${formatConversation(conversation)} · Ctrl-C cancels the current turn, Ctrl-D exits, /help says more`,
       ),
     );
   let code: ExitCode = exitCode.completed;
@@ -127,7 +131,9 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
     const line = await lines.next(`${sanitizeLine(conversation.name)}> `);
     if (interrupts.seen) return exitCode.cancelled;
     if (line === null || (lines.isTerminal && line.trim() === '/quit')) return code;
-    if (line.trim() === '') continue;
+    const command = lines.isTerminal ? chatCommandIn(line) : null;
+    if (command !== null) output.err.print(...chatCommandLines(command, chat.request));
+    if (command !== null || line.trim() === '') continue;
 
     const ended = await sendAndShow(chat, line, context);
     if (ended !== exitCode.completed) code = ended;

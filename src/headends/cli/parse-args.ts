@@ -139,6 +139,11 @@ const usageError = (error: CommanderError, { captured, args, program }: MistakeC
       `'${first}' is neither a command nor an agent file (.ai)`,
       `cloister run ${first.replace(/\.\w*$/u, '')}.ai "<input>", or cloister --help`,
     );
+  if (error.code === 'commander.unknownOption' && name === 'chat' && args.includes('--attach'))
+    return new UsageError(
+      "messages of a chat take no files: unknown option '--attach'",
+      'cloister run <agent> --conversation <name> --attach <file> "<message>", in the same conversation',
+    );
   const [message = '', hint = ''] = error.message.replace(/^error: /u, '').split('\n(Did you mean ');
   const advice = suggestionFor(error.code, message, name);
   if (hint === '') return new UsageError(message, advice);

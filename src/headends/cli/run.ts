@@ -115,7 +115,9 @@ const schemaText = (text: string): string => {
 const readSchema = async (given: string, files: CliFiles): Promise<JsonObject> => {
   const isInline = given.trimStart().startsWith('{');
   const where = isInline ? '--schema' : `the schema in ${given}`;
-  const text = isInline ? given : await readFile(given, files, { what: 'schema', option: '--schema' });
+  const text = isInline
+    ? given
+    : await readOrExplain(given, () => files.readText(given), { what: 'the schema in', option: '--schema' });
   const value = parseJson(text);
   if (value === undefined || value === null || typeof value !== 'object' || Array.isArray(value))
     throw new UsageError(`${where} is not a JSON object`, 'pass a JSON Schema such as {"type":"object"}');
@@ -125,8 +127,27 @@ const readSchema = async (given: string, files: CliFiles): Promise<JsonObject> =
 /** In the order of `paths`. */
 const readContext = async (paths: readonly string[], files: CliFiles): Promise<readonly string[]> => {
   const texts: string[] = [];
-  for (const path of paths) texts.push(await readFile(path, files, { what: 'context', option: '--context' }));
+  for (const path of paths) {
+    const forWhat = { what: 'the context in', option: '--context' };
+    const text = decodeText(await readOrExplain(path, () => files.readBytes(path), forWhat));
+    if (text === null)
+      throw new UsageError(
+        `${path} is not text, so it cannot be context`,
+        `send it as a file: --attach ${shellWord(path)}`,
+      );
+    texts.push(text);
+  }
   return texts;
+};
+
+/** Null: it is not UTF-8, or has bytes that no text has. */
+const decodeText = (bytes: Uint8Array): string | null => {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null;
+  }
 };
 
 /** The type of a file follows from its name. */
@@ -135,7 +156,7 @@ const readAttached = async (paths: readonly string[], files: CliFiles): Promise<
   for (const path of paths) {
     const extension = /\.([A-Za-z0-9]+)$/u.exec(path)?.[1]?.toLowerCase() ?? '';
     const mediaType = mediaTypes[extension] ?? 'text/plain';
-    const data = await readOrExplain(path, () => files.readBytes(path), { what: 'file', option: '--attach' });
+    const data = await readOrExplain(path, () => files.readBytes(path), { what: 'the file', option: '--attach' });
     attached.push({ mediaType, data, name: path.slice(path.lastIndexOf('/') + 1) });
   }
   return attached;
@@ -160,15 +181,12 @@ const mediaTypes: Readonly<Record<string, string>> = {
 
 type ReadFor = { readonly what: string; readonly option: string };
 
-const readFile = (path: string, files: CliFiles, forWhat: ReadFor): Promise<string> =>
-  readOrExplain(path, () => files.readText(path), forWhat);
-
 const readOrExplain = async <T>(path: string, read: () => Promise<T>, { what, option }: ReadFor): Promise<T> => {
   try {
     return await read();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`the ${what} in ${path} cannot be read: ${why}`, `check the path of ${option}`);
+    throw new UsageError(`${what} ${path} cannot be read: ${why}`, `check the path of ${option}`);
   }
 };
 

@@ -50,6 +50,27 @@ test('without an agent argument chat uses the default agent of the config; witho
 
 const answer = 'SQLite for rows,\nDuckDB for columns.\n';
 
+// invariant: chat-commands-stay-here
+test('on a terminal, no line with a slash and a word is sent, and each says what to do instead', async () => {
+  const typed = [
+    '/help',
+    '/attach red.png',
+    '/atach red.png',
+    '/Compact',
+    ' /atach',
+    '/etc/hosts is what?',
+    '/quit',
+    'no',
+  ];
+  const { code, turns, stderr } = await chat(typed, { isTerminal: true, args: ['--conversation', 'trip'] });
+  expect(code).toBe(0);
+  expect(turns.map(([, input]) => input)).toEqual([' /atach', '/etc/hosts is what?']);
+  expect(stderr).toContain('/quit    exit; so does Ctrl-D');
+  expect(stderr).toContain('cloister run lead --conversation lead/trip --attach <file> "<message>"');
+  expect(stderr).toContain('unknown command /atach; the commands are /help, /attach and /quit.');
+  expect(stderr).toContain('unknown command /Compact');
+});
+
 test('each line of a pipe is one message; empty lines are skipped; stdout gets only the answers', async () => {
   const { code, stdout, turns, prompts } = await chat(['Hello', '', '   ', '/quit', 'And then?']);
   expect(code).toBe(0);
@@ -112,7 +133,7 @@ test('at a terminal the prompt names the conversation, the totals follow the ans
   expect(quit).toMatchObject({ code: 0, prompts: ['trip> ', 'trip> '] });
   expect(quit.turns).toHaveLength(1);
   const { lines, cursorVisible, wrapped } = emulate(quit.screen, 80);
-  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels the current turn, Ctrl-D or /quit exits');
+  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels the current turn, Ctrl-D exits, /help says more');
   expect(lines.slice(1)).toEqual([
     'SQLite for rows,',
     'DuckDB for columns.',

@@ -58,7 +58,10 @@ test('files are sent along with the type that their name says; one that cannot b
     ],
   ]);
   const { code, stderr } = await run('Go', '--attach', 'none.png');
-  expect([code, stderr]).toEqual([4, expect.stringContaining('none.png cannot be read: no such file: none.png')]);
+  expect([code, stderr]).toEqual([
+    4,
+    expect.stringContaining('error: the file none.png cannot be read: no such file: none.png'),
+  ]);
 });
 
 test('a question alone goes to the default agent; a possible agent name is one', async () => {
@@ -89,6 +92,19 @@ test('context is read from files, in order', async () => {
   expect((await run('Go', ...context, '--conversation', 'trip')).asked).toEqual([
     ['turn', 'lead', 'Go', { ...known, conversation: 'trip' }],
   ]);
+});
+
+test('context that is not text is refused before anything starts, with the option that sends files', async () => {
+  for (const bytes of [Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0xff), Buffer.from('half\0text')]) {
+    const asked: unknown[] = [];
+    const { code, stderr, opened } = await cli(['run', 'lead', 'Go', '--context', 'red.png'], scene(), {
+      behaviour: { onRun: (...given) => asked.push(given), files: { readBytes: async () => bytes } },
+    });
+    expect({ code, asked, opened }).toEqual({ code: 4, asked: [], opened: [] });
+    expect(stderr).toBe(
+      'error: red.png is not text, so it cannot be context\ntry: send it as a file: --attach red.png\n',
+    );
+  }
 });
 
 test('a file that cannot be read is named, and nothing is started', async () => {

@@ -66,6 +66,11 @@ const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advi
   ],
   [['run', 'crew.yaml', 'x'], /crew\.yaml is a team file/u, /try: cloister team crew\.yaml/u],
   [['rnus'], /unknown command 'rnus'/u, /try: .*runs/u],
+  [
+    ['chat', 'lead', '--attach', 'a.png'],
+    /take no files/u,
+    /try: cloister run <agent> --conversation <name> --attach/u,
+  ],
   [['rot', 'hi'], /unknown command 'rot'/u, /try: cloister run rot "<input>" for an agent, or cloister --help/u],
   [['resum', 'last'], /unknown command 'resum'/u, /try: .*resume/u],
   [['verfy', 'lead'], /unknown command 'verfy'/u, /try: .*verify/u],
