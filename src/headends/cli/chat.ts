@@ -121,7 +121,7 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
   if (lines.isTerminal)
     output.err.print(
       sanitizeLine(
-        `${request.agent} in ${formatConversation(conversation)} · Ctrl-C cancels the current turn, Ctrl-D exits, /help says more`,
+        `${request.agent} in ${formatConversation(conversation)} · Ctrl-C cancels the turn, Ctrl-D exits, /help says more`,
       ),
     );
   let code: ExitCode = exitCode.completed;

@@ -133,7 +133,7 @@ test('at a terminal the prompt names the conversation, the totals follow the ans
   expect(quit).toMatchObject({ code: 0, prompts: ['trip> ', 'trip> '] });
   expect(quit.turns).toHaveLength(1);
   const { lines, cursorVisible, wrapped } = emulate(quit.screen, 80);
-  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels the current turn, Ctrl-D exits, /help says more');
+  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels the turn, Ctrl-D exits, /help says more');
   expect(lines.slice(1)).toEqual([
     'SQLite for rows,',
     'DuckDB for columns.',

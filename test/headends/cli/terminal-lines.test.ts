@@ -63,6 +63,28 @@ test('at a terminal the prompt is shown before the line, which can be edited', a
   input.write('l\r');
   expect(await typed).toBe('Hello');
   expect(written()).toContain('trip> ');
+  lines.close();
+  expect(raw()).toBe(false);
+});
+
+// invariant: typed-ahead-unseen
+test('what is typed between two lines is not echoed then, and comes with the next prompts', async () => {
+  const { input, lines, written, raw, interrupts } = open(true);
+  const first = lines.next('> ');
+  input.write('one\r');
+  expect(await first).toBe('one');
+  const before = written();
+  input.write('lost\u0003two\r');
+  input.write('thx');
+  input.write('\u007Fr');
+  await settle();
+  expect([written(), raw(), interrupts.length]).toEqual([before, true, 1]);
+  expect(await lines.next('> ')).toBe('two');
+  expect(written().slice(before.length)).toContain('two');
+  const third = lines.next('> ');
+  input.write('ee\r');
+  expect(await third).toBe('three');
+  lines.close();
   expect(raw()).toBe(false);
 });
 

@@ -1,10 +1,14 @@
 // Reads lines from a terminal, with editing and history, or from a pipe.
+//
+//   typed-ahead-unseen. Between two lines the terminal echoes nothing, because that would tear what is drawn there. What is typed
+//       then is shown and read at the next prompt; Ctrl-C works at once.
 import { clearScreenDown, createInterface, cursorTo, moveCursor } from 'node:readline';
 import type { Interface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import type { Lines } from './cli-world.ts';
 
 type TerminalLines = {
-  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly input: Readable & { readonly isTTY?: boolean; setRawMode?(mode: boolean): unknown };
   /** Where the prompt is written. */
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
   /** Called for Ctrl-C while a line is typed: a terminal in raw mode sends no signal for it. */
@@ -20,17 +24,16 @@ type Reading = Pick<Lines, 'next' | 'printAbove' | 'close'>;
 
 const historyMax = 200;
 
-/**
- * The terminal is in raw mode only while a line is typed: in between, Ctrl-C is a signal and no input is swallowed. Lines that
- * were pasted together are returned one by one; an unfinished last line can be edited at the next prompt.
- */
+/** Lines that were pasted together are returned one by one; an unfinished last line can be edited at the next prompt. */
 const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
   const pasted: string[] = [];
   let [history, rest]: [string[], string] = [[], ''];
   let open: Interface | undefined;
   let closed = false;
+  const ahead = typedAhead(input, interrupt);
   const typed = (prompt: string): Promise<string | null> =>
     new Promise((resolve) => {
+      ahead.release();
       const reader = createInterface({ input, output, prompt, history, historySize: historyMax });
       open = reader;
       reader.on('history', (lines: string[]) => {
@@ -47,6 +50,7 @@ const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
         rest = line === undefined ? '' : reader.line;
         // After Ctrl-D or Ctrl-C the cursor is still behind the prompt.
         if (line === undefined) output.write('\n');
+        else if (!closed) ahead.hold();
         resolve(line ?? null);
       });
       reader.prompt();
@@ -61,6 +65,39 @@ const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
     close: () => {
       closed = true;
       open?.close();
+      ahead.release();
+    },
+  };
+};
+
+const interruptKey = 0x03;
+
+/** Keeps what is typed while no line is awaited, and gives it back to the input. */
+const typedAhead = (
+  input: TerminalLines['input'],
+  interrupt: () => void,
+): { readonly hold: () => void; readonly release: () => void } => {
+  let held: Buffer[] | null = null;
+  const keep = (bytes: Buffer): void => {
+    // Raw mode sends the key instead of a signal. It cancels what was typed before it, as on any terminal.
+    const at = bytes.lastIndexOf(interruptKey);
+    if (at === -1) return void held?.push(bytes);
+    held = [bytes.subarray(at + 1)];
+    interrupt();
+  };
+  return {
+    hold: () => {
+      held = [];
+      input.setRawMode?.(true);
+      input.on('data', keep).resume();
+    },
+    release: () => {
+      if (held === null) return;
+      const bytes = Buffer.concat(held);
+      held = null;
+      input.off('data', keep).pause();
+      input.setRawMode?.(false);
+      if (bytes.byteLength > 0) input.unshift(bytes);
     },
   };
 };
