@@ -26,7 +26,7 @@ export class AgentList {
     return agentNamed(
       this.#all,
       name,
-      'No agents were given, and none with that name is in this folder, in `agents` of .ai-agent.json, or in the home folder. Pass a file, or a folder with --agents.',
+      'No agents were given, and none with that name is in this folder, in agents/, in `agents` of .ai-agent.json, or in the home folder. Pass a file, or a folder with --agents.',
     );
   }
 

@@ -44,7 +44,7 @@ export class CommandAgents {
   }
 }
 
-/** The given paths; without any, the agent by name: in this folder, in the folders of the config, or in the home folder. */
+/** The given paths; without any, the agent by name: in this folder, in `agents` below it, in the folders of the config, or in the home folder. */
 const pathsFor = async (
   given: readonly string[],
   agent: string | undefined,

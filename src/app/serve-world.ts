@@ -70,7 +70,7 @@ const resolveAgentPath = async (agent: string, configs: Configs): Promise<string
   if (found !== null) return found;
   throw new CloisterError(
     'agent_unknown',
-    `No "${agent}.ai" in this folder, in \`agents\` of .ai-agent.json, or in the home folder. Pass a file: --agent <path>.${await suggestAgent(agent, configs)}`,
+    `No "${agent}.ai" in this folder, in agents/, in \`agents\` of .ai-agent.json, or in the home folder. Pass a file: --agent <path>.${await suggestAgent(agent, configs)}`,
   );
 };
 

@@ -208,7 +208,7 @@ export type Warning = {
     | 'thinking-small'
     /** A key of another runtime, which has no effect. */
     | 'key-ignored'
-    /** What an agent of another runtime has there and not here. */
+    /** What an agent or a `.mcp.json` of another runtime means there and not here. */
     | 'not-as-written'
     /** A folder has agents of other runtimes, which are not loaded unless they are named. */
     | 'agents-not-loaded'
@@ -243,6 +243,8 @@ export type CheckReport = {
     readonly description: string;
     /** Where it was found, if no path was given. */
     readonly from?: 'here' | 'config' | 'home';
+    /** Whether its name alone means it; otherwise it is run by its path. Only if no path was given. */
+    readonly byName?: boolean;
   } & ToolNames)[];
   readonly problems: readonly Problem[];
 } & Topology;

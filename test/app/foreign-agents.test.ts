@@ -1,5 +1,8 @@
 // Agent files as other runtimes write them: what is optional, what has no effect, and what is read in place.
+import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { Configs } from '../../src/app/agents/configs.ts';
+import { findAgent } from '../../src/app/agents/read-agent-files.ts';
 import { ai, check, createFolders, load, problemLines } from './driver.ts';
 
 test('a file with only a description answers in Markdown, and its usage is its description', async () => {
@@ -140,18 +143,32 @@ test('without paths, the agents here, of the config and of the home folder are l
   const folders = createFolders({
     'here.ai': ai(),
     'shared/both.ai': ai(),
+    'agents/deep/below.ai': ai(),
+    'agents/here.ai': ai(),
+    'team/lead.ai': ai(),
+    '~/.ai-agent/agents/one.ai': ai(),
     '~/elsewhere/one.ai': ai(),
     '~/.ai-agent/agents/mine.ai': ai(),
   });
   folders.write({ '.ai-agent.json': { agents: ['shared', folders.path('~/elsewhere'), 'missing'] } });
   const { agents, ok } = await check(folders, [], { syntaxOnly: true });
   expect(ok).toBe(true);
-  expect(agents.map(({ name, from }) => `${name} ${from}`).toSorted((one, other) => (one < other ? -1 : 1))).toEqual([
+  const listed = agents.map(({ name, from, byName }) => `${name} ${from}${byName === true ? '' : ' by path'}`);
+  expect(listed.toSorted((one, other) => (one < other ? -1 : 1))).toEqual([
+    'below here',
     'both config',
     'here here',
+    'here here by path',
+    'lead here by path',
     'mine home',
     'one config',
+    'one home by path',
   ]);
+  // The list is true of each.
+  for (const { name, file, byName } of agents) {
+    const found = await findAgent(name, new Configs(folders));
+    expect(found === resolve(folders.cwd, file)).toBe(byName);
+  }
   expect((await check(folders, ['here.ai'], { syntaxOnly: true })).agents[0]).not.toHaveProperty('from');
 });
 
@@ -183,8 +200,59 @@ test('the servers of a .mcp.json are used if the config names the file, and only
   expect(report.warnings.filter(({ code }) => code === 'key-ignored').map(({ message }) => message)).toEqual([
     expect.stringContaining('.mcp.json `notes.timeout`: How long a call may take'),
     expect.stringContaining('.mcp.json `notes.alwaysAllow`: Nobody is asked'),
-    expect.stringContaining('.mcp.json `off.disabled`: Written as'),
   ]);
+  expect(report.warnings.filter(({ code }) => code === 'not-as-written')).toEqual([]);
+});
+
+test('what a .mcp.json means differently here is a warning, and what is only written differently is none', async () => {
+  const file = { servers: { 'my notes': { command: 'x', env: { A: '${env:A}', B: '${input:b}' }, disabled: true } } };
+  const folders = createFolders({ 'a.ai': ai(), '.mcp.json': file, '.ai-agent.json': { mcp: './.mcp.json' } });
+  expect((await check(folders, ['a.ai'])).warnings).toEqual([
+    { code: 'not-as-written', agent: '', message: '.mcp.json `my notes`: The server is named my-notes here.' },
+    {
+      code: 'not-as-written',
+      agent: '',
+      message: '.mcp.json `my notes.env`: Set B in .ai-agent.env: it was asked for when the server started.',
+    },
+  ]);
+});
+
+test('a server that only an unused .mcp.json may have is answered with the line that uses it', async () => {
+  const files = { 'a.md': '---\nname: a\ndescription: Works\ntools: mcp__notes__add\n---\nWork.\n' };
+  const line = `add \`"mcp": "./.mcp.json"\` there`;
+  const without = createFolders(files);
+  expect(problemLines(await check(without, ['a.md']))[0]).not.toContain('"mcp"');
+  const folders = createFolders({ ...files, '.mcp.json': mcpFile }, { env: { NOTES_KEY: 'k' } });
+  expect(problemLines(await check(folders, ['a.md']))[0]).toContain(line);
+  folders.write({ '.ai-agent.json': { mcp: './.mcp.json' } });
+  expect(problemLines(await check(folders, ['a.md']))).toEqual([]);
+});
+
+test('a server in the settings of an editor starts in its project', async () => {
+  const folders = createFolders({ 'a.ai': ai('tools: x'), '.vscode/mcp.json': { servers: { x: { command: './x' } } } });
+  folders.write({ '.ai-agent.json': { mcp: './.vscode/mcp.json' } });
+  const { configs } = await load(folders, 'a.ai');
+  expect(configs.forFile(folders.path('a.ai')).resolved.servers['x']).toMatchObject({ folder: folders.path('.') });
+});
+
+test('a sub-agent that is not found is reported with the line that names it', async () => {
+  const folders = createFolders({
+    'boss.md': '---\nname: boss\ndescription: Leads\ntools: Read, Agent(nobody)\n---\nLead.\n',
+    'chief.agent.md': "---\ndescription: Leads\ntools: ['agent']\nmodel: auto\nagents: [nobody]\n---\nLead.\n",
+  });
+  expect(problemLines(await check(folders, ['boss.md', 'chief.agent.md']))).toEqual([
+    expect.stringMatching(/^boss\.md:4 agents: No agent "nobody"/u),
+    expect.stringMatching(/^chief\.agent\.md:5 agents: No agent "nobody"/u),
+  ]);
+});
+
+test('a key that is too short to be redacted is a single warning, however many agents use it', async () => {
+  const folders = createFolders(
+    { 'a.ai': ai('models: openai/gpt-5\nagents: b'), 'b.ai': ai('models: [openai/gpt-5, openai/gpt-5-mini]') },
+    { env: { OPENAI_API_KEY: 'k' } },
+  );
+  const { warnings } = await check(folders, ['a.ai', 'b.ai']);
+  expect(warnings.filter(({ code }) => code === 'secret-short')).toHaveLength(1);
 });
 
 test('a server of the config wins over one of the .mcp.json; a disabled one does not exist', async () => {

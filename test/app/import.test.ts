@@ -1,5 +1,6 @@
 // `cloister import` on a project with agents of every kind that it knows.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { importAgents } from '../../src/app/agents/import-agents.ts';
@@ -190,16 +191,129 @@ test('the config of another runtime keeps what is known here', async () => {
       openai: { apiKey: '${OPENAI_API_KEY}' },
       vllm: { type: 'openai-compatible', baseUrl: 'https://x.example/v1' },
     },
-    mcpServers: { notes: { type: 'stdio', command: 'notes' } },
+    mcpServers: { notes: { type: 'stdio', command: 'notes', cwd: '..' } },
     defaults: { llmTimeout: 5000, temperature: 0.5 },
   });
   expect(files[0]!.notes.map(({ key }) => String(key)).toSorted((one, other) => (one < other ? -1 : 1))).toEqual([
     'defaults.stream',
     'defaults.tools',
+    'mcpServers.notes.cwd',
     'mcpServers.notes.queue',
     'providers.openai.custom',
     'queues',
   ]);
+});
+
+test('everything that a config names by a path is the same file or folder after the import', async () => {
+  const names = fc.stringMatching(/^[a-c]{1,2}$/u);
+  const path = fc
+    .tuple(fc.constantFrom('', './', '../', '../../'), fc.array(names, { minLength: 1, maxLength: 3 }))
+    .map(([up, parts]) => up + parts.join('/'));
+  const config = fc.record({
+    cwd: fc.option(path, { nil: undefined }),
+    module: path,
+    script: path,
+    skills: fc.array(path, { maxLength: 2 }),
+  });
+  const place = fc.array(names, { maxLength: 2 }).map((parts) => parts.join('/') || '.');
+  await fc.assert(
+    fc.asyncProperty(config, place, place, async ({ cwd, module, script, skills }, from, to) => {
+      const folders = createFolders();
+      const written = {
+        mcpServers: { one: { command: 'one', ...(cwd === undefined ? {} : { cwd }) }, two: { module } },
+        providers: { stage: { type: 'rehearsal', script } },
+        skills,
+      };
+      folders.write({ [`${from}/.ai-agent.json`]: written });
+      await importInto(folders, `${from}/.ai-agent.json`, to);
+      const read = (folder: string) => {
+        const at = (one = '.') => resolve(folders.path(folder), one);
+        const {
+          mcpServers,
+          providers,
+          skills: found,
+        } = JSON.parse(readFileSync(folders.path(`${folder}/.ai-agent.json`), 'utf8')) as typeof written & {
+          mcpServers: { one: { cwd?: string } };
+        };
+        return [at(mcpServers.one.cwd), at(mcpServers.two.module), at(providers.stage.script), found.map(at)];
+      };
+      const expected = read(from);
+      expect(read(to)).toEqual(expected);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a server that was started by a relative path still starts after the import', async () => {
+  const one = '---\nname: one\ndescription: Works\ntools: mcp__gh\n---\nWork.\n';
+  const folders = createFolders({
+    '.claude/agents/one.md': one,
+    '.mcp.json': { mcpServers: { gh: { command: './gh.sh' } } },
+    'gh.sh': '#!/bin/sh\n',
+  });
+  chmodSync(folders.path('gh.sh'), 0o755);
+  const { files } = await importInto(folders);
+  expect(files[0]!.notes).toMatchObject([{ kind: 'changed', key: 'mcpServers.gh.cwd' }]);
+  expect(problemLines(await check(folders, ['agents/one.ai']))).toEqual([]);
+});
+
+test('every variable that is written differently is in the report', async () => {
+  const folders = createFolders({
+    '.vscode/mcp.json': { servers: { x: { url: 'https://x.example', headers: { A: '${env:VS_TOKEN}' } } } },
+  });
+  const { files } = await importInto(folders);
+  expect(files[0]!.notes.map(({ kind, key, message }) => `${kind} ${key}: ${message}`)).toEqual([
+    'changed x.headers: `${env:VS_TOKEN}` is written as `${VS_TOKEN}`.',
+  ]);
+});
+
+test.each([
+  ['gh.js', 'gh.js is not an agent'],
+  ['README.md', 'README.md is not an agent'],
+  ['nothere', 'No such file or folder: nothere.'],
+])('%s is refused, and nothing is written', async (path, words) => {
+  const folders = createFolders({ 'gh.js': 'x();\n', 'README.md': '# About\n\nText.\n' });
+  await expect(importInto(folders, path)).rejects.toThrow(words);
+  expect(existsSync(folders.path('agents'))).toBe(false);
+});
+
+test('agents and a config of our own stay where they are, and those of others are imported beside them', async () => {
+  const folders = createFolders({
+    'mine.ai': '---\ndescription: Works\n---\nWork.\n',
+    '.ai-agent.json': { mcpServers: { own: { command: 'own' } } },
+    '.mcp.json': { mcpServers: { gh: { url: 'https://gh.example' } } },
+    '.claude/agents/one.md': '---\nname: one\ndescription: Works\ntools: mcp__own, mcp__gh\n---\nWork.\n',
+  });
+  const rows = async () => {
+    const report = await importInto(folders);
+    return { ok: report.ok, files: report.files.map(({ from, to, state }) => [from, to, state]) };
+  };
+  const expected = (state: string) => ({
+    ok: true,
+    files: [
+      ['.mcp.json', 'agents/.ai-agent.json', state],
+      ['.ai-agent.json', null, 'found'],
+      ['mine.ai', null, 'found'],
+      ['.claude/agents/one.md', 'agents/one.ai', state],
+    ],
+  });
+  expect(await rows()).toEqual(expected('written'));
+  expect(await rows()).toEqual(expected('same'));
+  const { agents } = await load(folders, 'agents/one.ai');
+  expect(agents[0]!.resources.servers).toEqual(['own', 'gh']);
+});
+
+// invariant: import-overwrites-nothing
+test('a config that is made of several files is left alone if it has other content', async () => {
+  const server = { url: 'https://x.example' };
+  const folders = createFolders({
+    '.ai-agent.json': { mcpServers: { a: server }, queues: {} },
+    '.mcp.json': { mcpServers: { b: server } },
+    'agents/.ai-agent.json': '{ "mine": 1 }',
+  });
+  const { ok, files } = await importInto(folders);
+  expect({ ok, states: files.map(({ state }) => state) }).toEqual({ ok: false, states: ['exists', 'exists'] });
+  expect(readFileSync(folders.path('agents/.ai-agent.json'), 'utf8')).toBe('{ "mine": 1 }');
 });
 
 test('skills are named with the line to add, which then works, and no agent has them before', async () => {

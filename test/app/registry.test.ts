@@ -117,6 +117,9 @@ describe('a sub-agent is found by its name', () => {
     const elsewhere = { cwd: join(cwd, 'given/..', 'shared'), home, env };
     expect(await find('helper', elsewhere)).toBe(folders.path('~/.ai-agent/agents/helper.ai'));
     expect(await find('nobody', folders)).toBeNull();
+    folders.write({ 'agents/deep/imported.ai': ai(), 'other/far.ai': ai() });
+    expect(await find('imported', folders)).toBe(folders.path('agents/deep/imported.ai'));
+    expect(await find('far', folders)).toBeNull();
     expect(await find('../helper', elsewhere)).toBeNull();
   });
 

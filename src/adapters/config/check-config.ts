@@ -17,7 +17,7 @@ import {
 } from '#base/shapes';
 import type { Of, Shape, ShapePath, ShapeFields } from '#base/shapes';
 import { agentNameShape, modelAliasShape, modelNameShape, priceShape, spawnCapsShape, vendorList } from '#contracts';
-import type { ConfigLayer, Problem, ProviderConfig, ServerConfig, ModelFacts } from '#contracts';
+import type { ConfigLayer, ImportNote, Problem, ProviderConfig, ServerConfig, ModelFacts } from '#contracts';
 import { convertServers, mcpEntries } from './mcp-file.ts';
 import { readJsonFile } from './read-json-file.ts';
 import type { JsonFile } from './read-json-file.ts';
@@ -160,14 +160,17 @@ export const checkConfig = (
   return { config: readParts(parts, file), problems: file.problems };
 };
 
-/** The servers of a `.mcp.json`. `ignored`: keys that have no effect. */
+/** Something in a `.mcp.json` that has no effect here, or another one than there. */
+export type ConfigNote = Problem & Pick<ImportNote, 'kind'>;
+
+/** The servers of a `.mcp.json`. */
 export const checkMcpFile = (
   name: string,
   text: string,
 ): {
   readonly servers: CheckedConfig['servers'];
   readonly problems: readonly Problem[];
-  readonly ignored: readonly Problem[];
+  readonly notes: readonly ConfigNote[];
 } => {
   const file = readJsonFile(name, text);
   const entries = mcpEntries(file.value);
@@ -176,7 +179,7 @@ export const checkMcpFile = (
   return {
     servers: readEntries({ mcpServers: servers }, 'mcpServers', file, readServer),
     problems: file.problems,
-    ignored: notes.map(({ line, key, message }) => ({ file: name, line, key, message, nearest: null })),
+    notes: notes.map((note) => ({ ...note, file: name, nearest: null })),
   };
 };
 

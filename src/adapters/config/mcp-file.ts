@@ -1,4 +1,5 @@
 // The servers of a `.mcp.json`, as other programs write it, as entries of `mcpServers` here.
+import { basename, dirname } from 'node:path';
 import { isObject, toPlainName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ImportNote } from '#contracts';
@@ -7,6 +8,14 @@ type ConvertedServers = {
   readonly servers: JsonObject;
   /** `key`: the server and its key. Their lines are not known here. */
   readonly notes: readonly ImportNote[];
+  /** What is written differently here and means the same. */
+  readonly rewritten: readonly ImportNote[];
+};
+
+/** Where other programs start the servers of a file: beside it, or in the project whose settings it is among. */
+export const mcpFileFolder = (file: string): string => {
+  const folder = dirname(file);
+  return ['.vscode', '.cursor'].includes(basename(folder)) ? dirname(folder) : folder;
 };
 
 /** `mcpServers` in most programs, `servers` in VS Code. Null: the file has neither. */
@@ -19,38 +28,50 @@ export const mcpEntries = (file: Json | undefined): JsonObject | null => {
 export const convertServers = (entries: JsonObject): ConvertedServers => {
   const servers: Record<string, Json> = {};
   const notes: ImportNote[] = [];
+  const rewritten: ImportNote[] = [];
   for (const [written, entry] of Object.entries(entries)) {
-    const add = (kind: ImportNote['kind'], key: string, message: string): void =>
-      void notes.push({ kind, line: null, key: key === '' ? written : `${written}.${key}`, message });
+    const noteOf = (kind: ImportNote['kind'], key: string, message: string): ImportNote => ({
+      kind,
+      line: null,
+      key: key === '' ? written : `${written}.${key}`,
+      message,
+    });
+    const add: AddNote = (kind, key, message) => void notes.push(noteOf(kind, key, message));
+    const addRewritten = (key: string, message: string): void => void rewritten.push(noteOf('changed', key, message));
     const name = toPlainName(written);
     if (name === '' || Object.hasOwn(servers, name))
       add('decide', '', 'Its name cannot be used here: give it another one.');
     else {
       if (name !== written) add('changed', '', `The server is named ${name} here.`);
-      servers[name] = isObject(entry) ? convertServer(entry, add) : (entry ?? null);
+      servers[name] = isObject(entry) ? convertServer(entry, add, addRewritten) : (entry ?? null);
     }
   }
-  return { servers, notes };
+  return { servers, notes, rewritten };
 };
 
 type AddNote = (kind: ImportNote['kind'], key: string, message: string) => void;
 
-const convertServer = (entry: JsonObject, add: AddNote): JsonObject => {
+const convertServer = (
+  entry: JsonObject,
+  add: AddNote,
+  addRewritten: (key: string, message: string) => void,
+): JsonObject => {
   const { disabled, transport, ...rest } = entry;
   const kept: Record<string, Json> = {};
   for (const [key, value] of Object.entries(rest)) {
     const why = reported.get(key);
     if (why === undefined)
-      kept[key] = withOurVariables(value!, (name) =>
-        add('decide', key, `Set ${name} in .ai-agent.env: it was asked for when the server started.`),
-      );
+      kept[key] = withOurVariables(value!, (kind, name, written) => {
+        if (kind === 'env') addRewritten(key, `\`${written}\` is written as \`\${${name}}\`.`);
+        else add('decide', key, `Set ${name} in .ai-agent.env: it was asked for when the server started.`);
+      });
     else add('dropped', key, why);
   }
   if (transport !== undefined && kept['type'] === undefined) kept['type'] = transport;
   if (kept['type'] === 'local') kept['type'] = 'stdio';
   if (disabled === true) {
     kept['enabled'] = false;
-    add('changed', 'disabled', 'Written as `"enabled": false`.');
+    addRewritten('disabled', 'Written as `"enabled": false`.');
   }
   return kept;
 };
@@ -67,14 +88,14 @@ const reported: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** `${env:NAME}` and `${input:name}` of VS Code as `${NAME}`. */
-const withOurVariables = (value: Json, onInput: (name: string) => void): Json => {
+const withOurVariables = (value: Json, onVariable: (kind: string, name: string, written: string) => void): Json => {
   if (typeof value === 'string')
-    return value.replaceAll(/\$\{(env|input):([\w-]{1,80})\}/gu, (_, kind: string, name: string) => {
+    return value.replaceAll(/\$\{(env|input):([\w-]{1,80})\}/gu, (written: string, kind: string, name: string) => {
       const variable = kind === 'env' ? name : name.toUpperCase().replaceAll('-', '_');
-      if (kind === 'input') onInput(variable);
+      onVariable(kind, variable, written);
       return `\${${variable}}`;
     });
-  if (Array.isArray(value)) return value.map((item) => withOurVariables(item as Json, onInput));
+  if (Array.isArray(value)) return value.map((item) => withOurVariables(item as Json, onVariable));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withOurVariables(one!, onInput)]));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withOurVariables(one!, onVariable)]));
 };

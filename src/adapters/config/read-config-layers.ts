@@ -7,7 +7,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } fro
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigLayer, Problem } from '#contracts';
 import { checkConfig, checkMcpFile } from './check-config.ts';
-import type { CheckedConfig } from './check-config.ts';
+import type { CheckedConfig, ConfigNote } from './check-config.ts';
+import { mcpFileFolder } from './mcp-file.ts';
 import { parseEnv } from './parse-env.ts';
 
 type ConfigPlaces = {
@@ -25,8 +26,7 @@ type ConfigPlaces = {
 type ReadConfig = {
   readonly layers: readonly ConfigLayer[];
   readonly problems: readonly Problem[];
-  /** Keys that have no effect. */
-  readonly ignored: readonly Problem[];
+  readonly notes: readonly ConfigNote[];
 };
 
 const configName = '.ai-agent.json';
@@ -59,20 +59,20 @@ export const readConfigLayers = (places: ConfigPlaces, known = new ConfigFiles()
     ...(explicit === undefined ? [] : [resolve(cwd, explicit)]),
     ...folders.map((folder) => join(resolve(cwd, folder), configName)),
   ];
-  const state: LayerReadState = { known, seen: new Set(), problems: [], ignored: [] };
+  const state: LayerReadState = { known, seen: new Set(), problems: [], notes: [] };
   const layers: ConfigLayer[] = [];
   for (const [index, file] of files.entries()) {
     layers.push(...readLayer(file, explicit !== undefined && index === 0, state));
   }
-  const { problems, ignored } = state;
-  return { layers: [...layers, shellLayer(resolve(cwd), env)], problems, ignored };
+  const { problems, notes } = state;
+  return { layers: [...layers, shellLayer(resolve(cwd), env)], problems, notes };
 };
 
 type LayerReadState = {
   readonly known: ConfigFiles;
   readonly seen: Set<string>;
   readonly problems: Problem[];
-  readonly ignored: Problem[];
+  readonly notes: ConfigNote[];
 };
 
 /** The layer of a file, and after it that of the `.mcp.json` that it names. */
@@ -99,10 +99,10 @@ const readMcpLayer = (file: string, state: LayerReadState): readonly ConfigLayer
     report(state, file, null, 'The file does not exist; fix `mcp` in .ai-agent.json.');
   const text = readOnce(file, false, state);
   if (text === null) return [];
-  const { servers, problems, ignored } = checkMcpFile(file, text);
+  const { servers, problems, notes } = checkMcpFile(file, text);
   state.problems.push(...problems);
-  state.ignored.push(...ignored);
-  return [{ source: file, folder: dirname(file), ...emptyConfig, servers, sidecar: none }];
+  state.notes.push(...notes);
+  return [{ source: file, folder: mcpFileFolder(file), ...emptyConfig, servers, sidecar: none }];
 };
 
 /** Null when the file does not exist or was already read. */

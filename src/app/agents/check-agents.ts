@@ -35,6 +35,7 @@ import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 import { coordinatorProblems, addTeams } from './check-teams.ts';
 import { budgetWarnings } from './check-budgets.ts';
+import { secretWarnings } from './check-secrets.ts';
 import { probeServers, uncheckedWarnings } from './probe-servers.ts';
 import { withChildren } from './resources-from-code.ts';
 
@@ -61,16 +62,19 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
     agent.resources.tools.flatMap((tool) => uncheckedWarnings(agent, tool)),
   );
   const unchecked = [...own, ...probed.warnings];
+  const byPath = new Set<string>();
+  for (const { path, file } of places === null ? [] : registry.linked.values())
+    if (places !== null && !(await places.isFoundByName(file.name, path))) byPath.add(path);
   const agents = [
     ...[...registry.linked.values()].map(({ path: at, file: { name, path, frontmatter } }) => ({
-      ...(places === null ? {} : { from: places.fromOf(at) }),
+      ...(places === null ? {} : { from: places.fromOf(at), byName: !byPath.has(at) }),
       name,
       path,
       ...frontmatter,
     })),
     ...registry.teams.flatMap(({ file }) => (file.isBroken ? [] : { ...file, toolName: file.name })),
   ].map(({ name, path: file, description = `The team ${name}.`, toolName = name, ...rest }) => ({
-    ...('from' in rest && rest.from !== undefined ? { from: rest.from } : {}),
+    ...('from' in rest && rest.from !== undefined ? { from: rest.from, byName: rest.byName } : {}),
     name,
     file,
     description,
@@ -185,23 +189,7 @@ const unknownModelWarnings = async ({ linked, configs }: Registry): Promise<read
   return warnings;
 };
 
-const secretWarnings = ({ resolver }: Registry): readonly Warning[] =>
-  resolver.weakSecrets.flatMap(({ agent, weak, tooShort }) => [
-    ...secretWarning('secret-short', agent, tooShort, 'too short to be redacted'),
-    ...secretWarning('secret-weak', agent, weak, `easy to guess, so redacted only in the cells of \`${agent}\``),
-  ]);
-
-const secretWarning = (
-  code: 'secret-short' | 'secret-weak',
-  agent: string,
-  names: readonly string[],
-  what: string,
-): readonly Warning[] =>
-  names.length === 0 ? [] : [{ code, agent, message: `${names.join(', ')}: ${what}; ${strongAdvice}` }];
-
 /** Random letters and digits of this length always pass the estimate. */
-const strongAdvice =
-  '32 random letters and digits are long enough. List what is not secret under `plain` in .ai-agent.json.';
 
 /** Runs start at the files that no other file names. */
 const buildTopology = async (registry: Registry) => {

@@ -6,6 +6,7 @@ import { canonicalJson } from '#base';
 import type { JsonObject } from '#base';
 import type { ConfigLayer, Frontmatter, Problem } from '#contracts';
 import { ConfigFiles, readConfigLayers } from '#adapters/config';
+import type { ConfigNote } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
 import type { ResolvedConfig } from '#core/registry';
 import { pathKind } from './find-files.ts';
@@ -20,12 +21,13 @@ export type Config = {
   readonly folders: readonly string[];
   /** Folders whose skills agent files may name. */
   readonly skillFolders: readonly string[];
+  /** A `.mcp.json` in the working folder that no config names, as a config there would name it. */
+  readonly unusedMcpFile: string | null;
 };
 
 export class Configs {
   readonly problems: Problem[] = [];
-  /** Keys that have no effect. */
-  readonly ignored: Problem[] = [];
+  readonly notes: ConfigNote[] = [];
   readonly #reported = new Set<string>();
   readonly #trusted: string[];
   /** For each folder with files, the folder whose config applies; decided once. */
@@ -90,7 +92,7 @@ export class Configs {
   #readOne(beside: string): Config {
     const { cwd, home, config, env } = this.launch;
 
-    const { layers, problems, ignored } = readConfigLayers(
+    const { layers, problems, notes } = readConfigLayers(
       {
         cwd,
         home,
@@ -101,7 +103,7 @@ export class Configs {
       this.#files,
     );
     this.#addProblems(problems);
-    this.#addProblems(ignored, this.ignored);
+    this.#addProblems(notes, this.notes);
     const resolved = resolveConfig(layers);
     const { frontmatter, problems: wrong } = parseDefaults(resolved.defaults, {
       file: '.ai-agent.json',
@@ -119,10 +121,22 @@ export class Configs {
       defaults: withoutPerAgentKeys(frontmatter ?? {}),
       folders: [...folders, resolve(home, '.ai-agent/agents')],
       skillFolders: resolved.skills.map(({ folder, path }) => resolve(folder, path)),
+      unusedMcpFile: this.#unusedMcpFile(layers),
     };
   }
 
+  #unusedMcpFile(layers: readonly ConfigLayer[]): string | null {
+    const used = new Set(layers.map(({ source }) => source));
+    const found = ['.mcp.json', '.vscode/mcp.json'].find((name) => {
+      const path = resolve(this.launch.cwd, name);
+      return !used.has(path) && pathKind(path) === 'file';
+    });
+    return found === undefined ? null : `./${found}`;
+  }
+
   /** Reports each problem once, even if its file applies to several folders. */
+  #addProblems(problems: readonly Problem[]): void;
+  #addProblems<T extends Problem>(problems: readonly T[], to: T[]): void;
   #addProblems(problems: readonly Problem[], to = this.problems): void {
     for (const one of problems) {
       const problem = { ...one, file: displayPath(one.file, this.launch) };

@@ -8,7 +8,11 @@ import type { Registry } from './registry.ts';
 import { withChildren } from './resources-from-code.ts';
 
 export const fileWarnings = ({ linked, agents, configs }: Registry): readonly Warning[] => [
-  ...configs.ignored.map((one): Warning => ({ code: 'key-ignored', agent: '', message: messageOf(one) })),
+  ...configs.notes.map((one): Warning => ({
+    code: one.kind === 'dropped' ? 'key-ignored' : 'not-as-written',
+    agent: '',
+    message: messageOf(one),
+  })),
   ...[...linked.values()].flatMap(({ file: { name, ignored } }) =>
     ignored.map((one): Warning => ({
       code: isAgentFile(one.file) ? 'key-ignored' : 'not-as-written',

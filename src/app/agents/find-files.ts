@@ -107,7 +107,8 @@ export const listForeignAgents = (folder: string): readonly string[] => {
 
 const bytesMax = 1_000_000;
 
-const isForeign = (path: string): boolean => {
+/** Whether a file is an agent of another runtime. */
+export const isForeign = (path: string): boolean => {
   try {
     return statSync(path).size <= bytesMax && isForeignAgent(path, readFileSync(path, 'utf8'), parseYaml);
   } catch {

@@ -11,7 +11,7 @@ import { parseYaml } from '#adapters/yaml';
 import { foreignAgentText, foreignDisplayName, importAgentFile, parseDefaults, readForeignAgent } from '#core/registry';
 import { includedNames, resolveInside } from './build-agents.ts';
 import { Configs, perAgentKeyProblems } from './configs.ts';
-import { isAgentFile, listAgentFiles, listForeignAgents, pathKind } from './find-files.ts';
+import { isAgentFile, isForeign, listAgentFiles, listForeignAgents, pathKind } from './find-files.ts';
 import { findForeignSkills } from './import-skills.ts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
@@ -22,11 +22,15 @@ type ImportOptions = { readonly path: string; readonly to: string; readonly dryR
 export const importAgents = async (options: ImportOptions, launch: LaunchEnvironment): Promise<ImportReport> => {
   const from = resolve(launch.cwd, options.path);
   const to = resolve(launch.cwd, options.to);
-  if (pathKind(from) === 'missing')
-    throw new CloisterError('agent_unknown', `No such file or folder: ${options.path}.`);
-  const root = pathKind(from) === 'folder' ? from : dirname(from);
-  const found =
-    pathKind(from) === 'folder' ? foreignFiles(from).filter((file) => to === from || !isBelow(to, file)) : [from];
+  const kind = pathKind(from);
+  if (kind === 'missing') throw new CloisterError('options_invalid', `No such file or folder: ${options.path}.`);
+  if (kind === 'file' && !isConfigFile(from) && !isAgentFile(from) && !isForeign(from))
+    throw new CloisterError(
+      'options_invalid',
+      `${options.path} is not an agent of a runtime that is known here: expected ${importedKinds}.`,
+    );
+  const root = kind === 'folder' ? from : dirname(from);
+  const found = kind === 'folder' ? foreignFiles(from).filter((file) => to === from || !isBelow(to, file)) : [from];
   const target = new ImportTarget(root, to, options.dryRun, launch);
   const configs = new Configs(launch);
   configs.trust([to]);
@@ -42,24 +46,34 @@ export const importAgents = async (options: ImportOptions, launch: LaunchEnviron
   const hasTool = (name: string): boolean => runtimeTools.includes(name) || servers.has(name.split('/', 1)[0]!);
   const agents = found.filter((one) => !isConfigFile(one));
   const names = agentNames(agents, to);
-  for (const file of agents) {
+  const own = agents.filter(isAgentFile).map((file) => {
     const text = readFileSync(file, 'utf8');
-    if (isAgentFile(file))
-      target.addAgentFile(file, importAgentFile(relative(root, file), text, { parseYaml, modelAliases, hasTool }));
-    else {
-      const agent = readForeignAgent(file, text, {
-        parseYaml,
-        modelAliases,
-        hasServer: (name) => servers.has(name),
-        findAgent: (name) => names.get(toAgentName(name)) ?? null,
-      });
-      target.addAgent(file, agentNameFromPath(file), { text: foreignAgentText(agent), notes: agent.notes });
-    }
+    const imported = importAgentFile(relative(root, file), text, { parseYaml, modelAliases, hasTool });
+    return { file, imported, isUnchanged: imported.text === text && imported.notes.length === 0 };
+  });
+  // Agents of this runtime in this folder are in use as they are, with their config.
+  if (from === launch.cwd && to !== from && own.every(({ isUnchanged }) => isUnchanged) && target.isConfigOwn())
+    target.leaveInPlace(own.map(({ file }) => file));
+  else for (const { file, imported } of own) target.addAgentFile(file, imported);
+  target.writeConfig();
+  for (const file of agents.filter((one) => !isAgentFile(one))) {
+    const agent = readForeignAgent(file, readFileSync(file, 'utf8'), {
+      parseYaml,
+      modelAliases,
+      hasServer: (name) => servers.has(name),
+      findAgent: (name) => names.get(toAgentName(name)) ?? null,
+    });
+    target.addAgent(file, agentNameFromPath(file), { text: foreignAgentText(agent), notes: agent.notes });
   }
   return target.report(findForeignSkills(root, to, (path) => displayPath(path, launch)));
 };
 
-const isConfigFile = (path: string): boolean => ['.mcp.json', 'mcp.json', '.ai-agent.json'].includes(basename(path));
+const importedKinds =
+  'a .md file with `name` and `description`, *.agent.md, *.chatmode.md, an .ai file, .mcp.json, or .ai-agent.json';
+
+const ownConfigName = '.ai-agent.json';
+
+const isConfigFile = (path: string): boolean => ['.mcp.json', 'mcp.json', ownConfigName].includes(basename(path));
 
 const isBelow = (folder: string, file: string): boolean => !relative(folder, file).startsWith('..');
 
@@ -78,7 +92,7 @@ const agentNames = (files: readonly string[], to: string): ReadonlyMap<string, s
 
 /** The configs and agents in a folder and below it. */
 const foreignFiles = (folder: string): readonly string[] => [
-  ...['.ai-agent.json', '.mcp.json', '.vscode/mcp.json']
+  ...[ownConfigName, '.mcp.json', '.vscode/mcp.json']
     .map((name) => join(folder, name))
     .filter((path) => pathKind(path) === 'file'),
   ...listAgentFiles(folder),
@@ -89,14 +103,23 @@ const bytesMax = 1_000_000;
 
 type Imported = { readonly text: string; readonly notes: readonly ImportNote[] };
 
+type ReadConfigFile = {
+  readonly file: string;
+  readonly config: JsonObject;
+  readonly notes: readonly ImportNote[];
+  /** It is a config of this runtime that can stay where it is. */
+  readonly isUsable: boolean;
+};
+
 class ImportTarget {
   readonly #root: string;
   readonly #to: string;
   readonly #dryRun: boolean;
   readonly #launch: LaunchEnvironment;
   readonly #files: ImportedFile[] = [];
+  readonly #configs: ReadConfigFile[] = [];
   /** What this import has written or would write. */
-  readonly #taken = new Map<string, string>();
+  readonly #taken = new Set<string>();
 
   constructor(root: string, to: string, dryRun: boolean, launch: LaunchEnvironment) {
     this.#root = root;
@@ -105,20 +128,46 @@ class ImportTarget {
     this.#launch = launch;
   }
 
-  /** What is written so far. */
+  /** The config can be used from now on; it is written with the others. */
   addConfig(file: string): JsonObject {
-    const { config, notes } = importConfig(file, readFileSync(file, 'utf8'));
+    const text = readFileSync(file, 'utf8');
+    const { config, notes } = importConfig(file, text, this.#to);
     const { cleaned, dropped } = withUsableDefaults(config);
     const all = [...notes, ...dropped];
     if (cleaned === null) {
       this.#files.push({ from: this.#show(file), to: null, what: 'config', state: 'failed', notes: all });
       return {};
     }
-    const target = join(this.#to, '.ai-agent.json');
-    const before = this.#taken.get(target);
-    const merged = before === undefined ? cleaned : mergeConfigs(JSON.parse(before) as JsonObject, cleaned);
-    this.#write(file, target, 'config', { text: `${JSON.stringify(merged, null, 2)}\n`, notes: all });
-    return merged;
+    // What only another folder changes is no change for a config that stays.
+    const here = basename(file) === ownConfigName ? importConfig(file, text, dirname(file)) : null;
+    const isUsable = here !== null && here.notes.length === 0 && dropped.length === 0;
+    this.#configs.push({ file, config: cleaned, notes: all, isUsable });
+    return cleaned;
+  }
+
+  /** Whether the config of the folder, if there is one, is one of this runtime. */
+  isConfigOwn(): boolean {
+    const own = join(this.#root, ownConfigName);
+    return pathKind(own) === 'missing' || this.#configs.some(({ file, isUsable }) => file === own && isUsable);
+  }
+
+  leaveInPlace(agents: readonly string[]): void {
+    const own = this.#configs.filter(({ file }) => basename(file) === ownConfigName);
+    for (const one of own) this.#configs.splice(this.#configs.indexOf(one), 1);
+    const leave = (file: string, what: ImportedFile['what']): void =>
+      void this.#files.push({ from: this.#show(file), to: null, what, state: 'found', notes: [] });
+    for (const { file } of own) leave(file, 'config');
+    for (const file of agents) leave(file, 'agent');
+  }
+
+  /** All configs become one file, which is compared and written once. */
+  writeConfig(): void {
+    const merged = this.#configs.reduce<JsonObject>((before, { config }) => mergeConfigs(before, config), {});
+    const sources = this.#configs.map(({ file, notes }) => ({ from: this.#show(file), notes }));
+    if (sources.length === 0) return;
+    const state = this.#put(join(this.#to, ownConfigName), `${JSON.stringify(merged, null, 2)}\n`);
+    const to = this.#show(join(this.#to, ownConfigName));
+    this.#files.unshift(...sources.map((source) => ({ ...source, to, what: 'config' as const, state })));
   }
 
   /** Relative paths in it stay right, because it keeps its place below the folder. */
@@ -160,15 +209,19 @@ class ImportTarget {
   }
 
   #write(file: string, target: string, what: ImportedFile['what'], { text, notes }: Imported): void {
-    const isOurs = this.#taken.has(target);
-    this.#taken.set(target, text);
-    const before = existsSync(target) && !isOurs ? readFileSync(target, 'utf8') : null;
+    const state = this.#put(target, text);
+    this.#files.push({ from: this.#show(file), to: this.#show(target), what, state, notes });
+  }
+
+  #put(target: string, text: string): ImportedFile['state'] {
+    this.#taken.add(target);
+    const before = existsSync(target) ? readFileSync(target, 'utf8') : null;
     const state = before === text ? 'same' : before !== null ? 'exists' : this.#dryRun ? 'planned' : 'written';
     if (state === 'written') {
       mkdirSync(dirname(target), { recursive: true });
       writeFileSync(target, text);
     }
-    this.#files.push({ from: this.#show(file), to: this.#show(target), what, state, notes });
+    return state;
   }
 
   #show(path: string): string {

@@ -44,8 +44,8 @@ export const lookUpAgent = async (
   configs: Configs,
   { isOptional, inspectOnly, offline, env }: LookUpOptions,
 ): Promise<LookedUpAgent> => {
-  const { resolved, layers } = configs.forFile(agent.file);
-  const required = findRequiredConfig(agent.resources, resolved);
+  const { resolved, layers, unusedMcpFile } = configs.forFile(agent.file);
+  const required = findRequiredConfig(agent.resources, resolved, unusedMcpFile);
   const entries = configEntries(required);
   const { name, file, resources } = agent;
   const found = { agent: { name, file, resources }, isOptional, required, entries, layers, plain: resolved.plain };

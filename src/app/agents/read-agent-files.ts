@@ -199,21 +199,30 @@ const indexFolder = (folder: string, known: Map<string, ReadonlyMap<string, stri
   return names;
 };
 
-// Finds an agent by name: in the working folder, in the folders of the config, or in the home folder.
-export const findAgent = async (name: string, configs: Configs): Promise<string | null> => {
+// Finds an agent by name: in the working folder, in `agents` below it, in the folders of the config, or in the home folder.
+export const findAgent = async (
+  name: string,
+  configs: Configs,
+  known = new Map<string, ReadonlyMap<string, string>>(),
+): Promise<string | null> => {
   if (name.includes('/')) return null;
   const here = join(configs.launch.cwd, `${name}.ai`);
   if (pathKind(here) === 'file') return here;
   await configs.read([]);
-  return findByName(name, configs.forFile(null).folders);
+  return findByName(name, searchedFolders(configs), known);
 };
+
+const searchedFolders = (configs: Configs): readonly string[] => [
+  join(configs.launch.cwd, 'agents'),
+  ...configs.forFile(null).folders,
+];
 
 /** For a name that `findAgent` does not find: a sentence with the nearest one that it does, or nothing. */
 export const suggestAgent = async (name: string, configs: Configs): Promise<string> => {
   await configs.read([]);
   const here = readdirSync(configs.launch.cwd).filter((file) => file.endsWith('.ai'));
   const known = new Map<string, ReadonlyMap<string, string>>();
-  const elsewhere = configs.forFile(null).folders.flatMap((folder) => [...indexFolder(folder, known).keys()]);
+  const elsewhere = searchedFolders(configs).flatMap((folder) => [...indexFolder(folder, known).keys()]);
   const nearest = nearestName(name, [...here.map((file) => agentNameFromPath(file)), ...elsewhere]);
   return nearest === null ? '' : ` Did you mean "${nearest}"?`;
 };

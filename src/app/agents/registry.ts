@@ -143,7 +143,8 @@ const unbuiltProblems = (
   return files.flatMap(([path, { path: file, frontmatter, lines }]) => {
     const { models = [], tools = [] } = frontmatter;
     const servers = tools.filter((tool: string | undefined) => tool !== undefined && !runtimeTools.includes(tool));
-    const { problems } = findRequiredConfig({ models, servers }, configs.forFile(path).resolved);
+    const { resolved, unusedMcpFile } = configs.forFile(path);
+    const { problems } = findRequiredConfig({ models, servers }, resolved, unusedMcpFile);
     return problems.map(({ key, ...problem }) => ({ file, line: lines[key] ?? null, key, ...problem }));
   });
 };

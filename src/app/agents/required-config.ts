@@ -21,6 +21,7 @@ export type UnlocatedProblem = Pick<Problem, 'message' | 'nearest'> & { readonly
 export const findRequiredConfig = (
   needs: Pick<AgentNeeds, 'models' | 'servers'>,
   config: ResolvedConfig,
+  unusedMcpFile: string | null = null,
 ): RequiredConfig => {
   const problems: UnlocatedProblem[] = [];
   const providers = new Map<string, SourcedConfig<ProviderConfig>>();
@@ -35,7 +36,7 @@ export const findRequiredConfig = (
   for (const [name, only] of toolsByServer(needs.servers)) {
     const sourced = config.servers[name];
     if (sourced !== undefined) servers.set(name, { sourced, only });
-    else problems.push(unknownServer(name, Object.keys(config.servers)));
+    else problems.push(unknownServer(name, Object.keys(config.servers), unusedMcpFile));
   }
   return { providers, servers, problems };
 };
@@ -66,8 +67,8 @@ const unknownProvider = (name: string, known: readonly string[]): UnlocatedProbl
   nearest: nearestName(name, known),
 });
 
-const unknownServer = (name: string, known: readonly string[]): UnlocatedProblem => ({
+const unknownServer = (name: string, known: readonly string[], mcpFile: string | null): UnlocatedProblem => ({
   key: 'tools',
-  message: `No tool or server is named "${name}". Add it to \`mcpServers\` in .ai-agent.json, or use one of: ${[...runtimeTools, ...known].join(', ')}.`,
+  message: `No tool or server is named "${name}". Add it to \`mcpServers\` in .ai-agent.json, ${mcpFile === null ? '' : `add \`"mcp": ${JSON.stringify(mcpFile)}\` there to use the servers of that file, `}or use one of: ${[...runtimeTools, ...known].join(', ')}.`,
   nearest: nearestName(name, [...runtimeTools, ...known]),
 });

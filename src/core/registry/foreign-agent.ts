@@ -92,7 +92,7 @@ export const readForeignAgent = (path: string, text: string, ports: ForeignPorts
       null,
       'The prompt has `${…}` or `{% render … %}` that is filled in here. Check that this is meant.',
     );
-  const lineHere = (key: string): number => line(keysThere[key] ?? key);
+  const lineHere = (key: string): number => line(key === 'agents' ? agentsKey(reading) : (keysThere[key] ?? key));
   return { keys: reading.keys, prompt, notes: reading.notes, line: lineHere };
 };
 
@@ -103,6 +103,9 @@ const keysThere: Readonly<Record<string, string>> = {
   maxToolTurns: 'maxTurns',
   reasoning: 'effort',
 };
+
+/** Claude names sub-agents in `tools`. */
+const agentsKey = ({ runtime }: Pick<Reading, 'runtime'>): string => (runtime === 'claude' ? 'tools' : 'agents');
 
 /** The text of an agent file. */
 export const foreignAgentText = ({ keys, prompt, notes }: Pick<ForeignAgent, 'keys' | 'prompt' | 'notes'>): string =>
@@ -212,12 +215,12 @@ const readTools = (reading: Reading): void => {
 const addAgents = (reading: Reading, names: readonly string[], denied: DeniedTools, agents: Set<string>): void => {
   for (const name of names) {
     const found = reading.ports.findAgent(name);
-    if (denied.deniesAgent(name)) note(reading, 'dropped', 'agents', `${name} is in \`disallowedTools\`.`);
+    if (denied.deniesAgent(name)) note(reading, 'dropped', agentsKey(reading), `${name} is in \`disallowedTools\`.`);
     else if (found === null)
       note(
         reading,
         'decide',
-        'agents',
+        agentsKey(reading),
         `The agent ${name} was left out, because it was not found. Import it too, and name it in \`agents\`.`,
       );
     else if (found !== reading.name) agents.add(found);

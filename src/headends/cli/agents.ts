@@ -12,7 +12,9 @@ import { tableLines } from './shared/table.ts';
 export default defineCommand({
   about: 'list agents: those here, in the folders of the config and in the home folder, or those in the given paths',
   examples: ['cloister agents', 'cloister agents team/'],
-  arguments: { paths: { ...pathsArgument.paths, absent: [], absentAbout: 'all that can be found by name' } },
+  arguments: {
+    paths: { ...pathsArgument.paths, absent: [], absentAbout: 'here and below, and all that can be found by name' },
+  },
   options: configOption,
   run: async ({ paths, config, json }, { runtime, output }) => {
     const { ok, agents, problems, warnings } = await runtime.check({ paths, syntaxOnly: true, connect: false, config });
@@ -37,9 +39,7 @@ const agentLines = (agents: CheckReport['agents'], paths: readonly string[], scr
     [
       { title: 'agent', shrinksTo: 16, value: ({ name }) => sanitizeLine(name) },
       { title: 'file', shrinksTo: 20, value: ({ file }) => sanitizeLine(file) },
-      ...(agents.some(({ from }) => from !== undefined)
-        ? [{ title: 'from', value: ({ from = 'here' }: CheckReport['agents'][number]) => places[from] }]
-        : []),
+      ...(agents.some(({ from }) => from !== undefined) ? [{ title: 'from', value: placeOf }] : []),
       { title: 'description', shrinksTo: 20, value: ({ description }) => excerpt(description, 120) },
     ],
     agents,
@@ -48,5 +48,9 @@ const agentLines = (agents: CheckReport['agents'], paths: readonly string[], scr
 };
 
 const joinPaths = (paths: readonly string[]): string => (paths.length === 0 ? '.' : sanitizeLine(paths.join(' ')));
+
+/** An agent in some other folder, or one whose name another agent has too, is run by its path. */
+const placeOf = ({ from = 'here', byName = true }: CheckReport['agents'][number]): string =>
+  byName ? places[from] : `${places[from]}, by path only`;
 
 const places = { here: 'this folder', config: 'config', home: 'home folder' };

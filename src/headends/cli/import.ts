@@ -39,28 +39,43 @@ const states: Readonly<Record<ImportedFile['state'], string>> = {
   same: ' (unchanged)',
   exists: ' (not written: it exists with other content; move it, or use --to)',
   failed: ' (nothing in it can be used)',
-  found: ' (skills)',
+  found: ' (left where it is: it can be used)',
 };
 
-const fileLines = ({ from, to, state, notes }: ImportedFile, { paint, columns }: Screen): readonly string[] => [
-  `${sanitizeLine(from)}${to === null ? '' : ` → ${sanitizeLine(to)}`}${paint(state === 'exists' || state === 'failed' ? 'red' : 'dim', states[state])}`,
+const stateText = ({ what, state }: ImportedFile): string => (what === 'skills' ? ' (skills)' : states[state]);
+
+const fileLines = ({ notes, ...file }: ImportedFile, { paint, columns }: Screen): readonly string[] => [
+  `${sanitizeLine(file.from)}${file.to === null ? '' : ` → ${sanitizeLine(file.to)}`}${paint(isLeftOut(file) ? 'red' : 'dim', stateText({ ...file, notes }))}`,
   ...notes.flatMap(({ kind, line, key, message }) => {
     const place = `${line === null ? '' : `line ${line}, `}${key === null ? '' : `${key}: `}`;
     return wrapText(`  ${kind.padEnd(8)}`, sanitizeLine(`${place}${message}`), columns, 10);
   }),
 ];
 
-const summaryLines = ({ files, to }: ImportReport, { columns }: Screen): readonly string[] => {
+const isLeftOut = ({ state }: Pick<ImportedFile, 'state'>): boolean => state === 'exists' || state === 'failed';
+
+const summaryLines = ({ files, to }: ImportReport, { columns, paint }: Screen): readonly string[] => {
   const notes = files.flatMap((file) => file.notes);
   const count = (kind: string): number => notes.filter((note) => note.kind === kind).length;
-  const agents = files.filter(({ what, state }) => what === 'agent' && state !== 'failed' && state !== 'exists').length;
+  const agents = files.filter((file) => file.what === 'agent' && file.to !== null && !isLeftOut(file)).length;
+  const kept = [...new Set(files.flatMap((file) => (file.state === 'exists' ? [file.to ?? file.from] : [])))];
+  const unusable = files.flatMap((file) => (file.state === 'failed' ? [file.from] : []));
   const isPlanned = files.some(({ state }) => state === 'planned');
+  const leftOutLines = (what: string, names: readonly string[], why: string): readonly string[] =>
+    names.length === 0
+      ? []
+      : wrapText('', `${plural(names.length, 'file')} ${what}: ${sanitizeLine(names.join(', '))}, ${why}`, columns).map(
+          (line) => paint('red', line),
+        );
   return [
     ...wrapText(
       '',
       `${plural(agents, 'agent')} in ${sanitizeLine(to)}${isPlanned ? ' (nothing was written)' : ''} · ${count('changed')} changed, ${count('dropped')} dropped, ${count('decide')} to decide`,
       columns,
     ),
-    ...(isPlanned ? [] : [`Next: cloister check ${shellWord(to)}`]),
+    // What went wrong comes last, where it is seen.
+    ...leftOutLines('not written', kept, 'because other content is there. Move it, or use --to.'),
+    ...leftOutLines('not imported', unusable, 'because nothing in it can be used.'),
+    ...(isPlanned || kept.length + unusable.length > 0 ? [] : [`Next: cloister check ${shellWord(to)}`]),
   ];
 };

@@ -187,14 +187,14 @@ scout  agents/scout.ai  Looks things up on the web.
     files({
       agents: [
         { ...lead!, from: 'here' },
-        { ...scout!, from: 'home' },
+        { ...scout!, from: 'home', byName: false },
       ],
     }),
   );
   expect(seen.at(-1)).toMatchObject({ paths: [] });
-  expect(everywhere.stdout).toBe(`agent  file             from         description
-lead   lead.ai          this folder  Leads the research.
-scout  agents/scout.ai  home folder  Looks things up on the web.
+  expect(everywhere.stdout).toBe(`agent  file             from                       description
+lead   lead.ai          this folder                Leads the research.
+scout  agents/scout.ai  home folder, by path only  Looks things up on the web.
 `);
   const none = await withFiles(['agents', 'x'], files({ agents: [] }));
   expect(none.stdout).toBe('No agents found in x.\nCreate some with `cloister init`, or pass an .ai file.\n');
@@ -247,7 +247,8 @@ test('import shows what became of each file, and fails if one could not be writt
 b.md → agents/b.ai (not written: it exists with other content; move it, or use --to)
 
 1 agent in agents · 0 changed, 0 dropped, 1 to decide
-Next: cloister check agents
+1 file not written: agents/b.ai, because other content is there. Move it, or
+    use --to.
 `,
   });
   expect(JSON.parse((await withFiles(['import', 'x', '--json'], files)).stdout)).toEqual(report);
