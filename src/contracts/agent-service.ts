@@ -51,6 +51,8 @@ export type AgentRequest = {
   readonly key?: string;
   /** The events or pieces will be read, so they are buffered from the start and none is lost. */
   readonly stream?: boolean;
+  /** The events carry contents, if the caller sees them. */
+  readonly details?: boolean;
 };
 
 export type ClientTool = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
@@ -195,7 +197,8 @@ export type CallerRun = {
   readonly summary: RunSummary;
   /** Null if the run is not running in this process. Its failures are told as far as the caller sees them. */
   readonly session: Pick<RunSession, 'outcome' | 'answer' | 'confirm' | 'agents'> | null;
-  report(): Promise<RunReport>;
+  /** `details`: its events carry contents, if the caller sees them. */
+  report(options?: { readonly details?: boolean }): Promise<RunReport>;
   /** Every failure so far or, with the id of an answer, of the work that it ended. Empty for a caller who does not see causes. */
   causes(answer?: string): Promise<readonly Cause[]>;
   /** Files of its dialog, with their bytes. */

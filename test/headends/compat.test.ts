@@ -110,6 +110,49 @@ test('a thread that continues is refused with the code that makes Anthropic’s 
   expect(JSON.parse(text)).toMatchObject({ error: { details: { error_code: 'thread_not_found' } } });
 });
 
+test.each([
+  ['chat', { tools: [{ type: 'web_search' }] }],
+  ['responses', { tools: hosted }],
+  ['messages', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+] as const)(
+  '%s: a hosted tool is refused with the option that helps, whatever else is allowed',
+  async (protocol, body) => {
+    for (const clients of [{}, { tools: true }]) {
+      const { status, text } = await post(protocol, body, clients);
+      expect(status).toBe(400);
+      expect(text).toContain('--compat');
+      expect(text).not.toContain('--allow-tools');
+    }
+    expect((await post(protocol, body, { compat: true })).status).toBe(200);
+  },
+);
+
+test.each([
+  ['responses', { tools: [...hosted, functionTool] }],
+  [
+    'messages',
+    {
+      tools: [
+        { type: 'bash_1', name: 'bash' },
+        { name: 'pay', input_schema: { type: 'object' } },
+      ],
+    },
+  ],
+] as const)('%s: with other tools beside it, both options are named', async (protocol, body) => {
+  const { text } = await post(protocol, body, {});
+  expect(text).toContain('--compat');
+  expect(text).toContain('--allow-tools');
+  expect((await post(protocol, body, { tools: true })).text).not.toContain('--allow-tools');
+});
+
+test('an error that says what to send instead does not end with the opposite', async () => {
+  const image = { type: 'input_image', image_url: 'https://x.example/a.png' };
+  const { text } = await post('responses', { input: [{ role: 'user', content: [image] }] }, {});
+  expect((JSON.parse(text) as { error: { message: string } }).error.message).toMatch(
+    /Send the bytes as a data: URL in base64\. Do what the message says, or leave out what it names\.$/u,
+  );
+});
+
 test('a function among hosted tools still needs a permission', async () => {
   const tools = [...hosted, functionTool];
   const refused = await post('responses', { tools }, { compat: true });

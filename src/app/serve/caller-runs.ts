@@ -68,7 +68,7 @@ export const findCallerRun = async (
   return {
     summary,
     session: session === null ? null : callerSession(session, sees),
-    report: () => report(),
+    report,
     causes,
     dialog: async () => readDialog(await report()),
     attachments: (stored) => Promise.all(stored.map((one) => readStored(archive, run, one))),

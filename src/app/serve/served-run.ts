@@ -78,7 +78,7 @@ const runInfo = ({ session, agent, startedAt, caller }: ActiveRun) => ({
 
 const serveWholeRun = (active: ActiveRun, options: PiecesOptions, signal: AbortSignal | undefined): ServedRun => {
   const { session, caller, request, onDisconnect, outcome } = active;
-  const shown = session.events({ sees: caller.sees ?? 'answers' });
+  const shown = session.events({ sees: caller.sees ?? 'answers', details: request.details === true });
   const events = request.stream === true ? eagerEvents(shown, session.outcome, signal) : shown;
   if (signal?.aborted === true) onDisconnect();
   signal?.addEventListener('abort', onDisconnect, { once: true });

@@ -19,7 +19,7 @@ export const httpErrors = {
     'config',
     false,
     'The request uses a feature that is not supported.',
-    'Remove what the message names.',
+    'Do what the message says, or leave out what it names.',
   ),
   request_timeout: errorEntry(
     'timeout',

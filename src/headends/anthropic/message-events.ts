@@ -5,7 +5,7 @@
 //   message-error-ends-stream. A run without an answer ends the stream with an `error` event, and nothing follows it.
 import type { JsonObject } from '#base';
 import type { AnswerPiece, ClientCall, ServedRun, ServerEvent, SpentTokens } from '#contracts';
-import { clientError, awaitAnswerEnd, callArguments, answerName, collectPieces } from '#headends/shared';
+import { clientError, awaitAnswerEnd, callArguments, answerName, collectPieces, causesField } from '#headends/shared';
 import type { AnswerEnd } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 
@@ -27,6 +27,7 @@ export const messageEvents = async function* (run: ServedRun, stream: MessageStr
     yield event('message_delta', {
       delta: { stop_reason: stopReason(end), stop_sequence: null, stop_details: null, container: null },
       usage: anthropicUsage(end.spent),
+      ...causesField(end.causes),
     });
   } catch (error) {
     const body = anthropicError(clientError(error), stream.request);
@@ -90,6 +91,7 @@ export const messageReply = async (run: ServedRun, shown: boolean): Promise<Json
     ],
     stop_reason: stopReason(end),
     usage: anthropicUsage(end.spent),
+    ...causesField(end.causes),
   };
 };
 

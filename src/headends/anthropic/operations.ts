@@ -1,6 +1,7 @@
 // The OpenAPI 3.1 operations of the Anthropic routes.
 import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
+import { causesFieldSchema } from '#headends/shared';
 
 // JSON Schemas of requests and responses, for the OpenAPI document.
 const textSchema: JsonObject = { type: 'string' };
@@ -167,6 +168,7 @@ const messageSchema: JsonObject = objectSchema(
     },
     stop_sequence: { type: 'null' },
     usage: usageSchema,
+    cloister: causesFieldSchema,
   },
   ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
 );

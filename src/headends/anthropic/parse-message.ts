@@ -19,6 +19,7 @@ import {
   separateResults,
   parseTool,
   withoutIgnored,
+  refuseHostedTools,
 } from '#headends/shared';
 import { noThreads } from './anthropic-error.ts';
 import { parseFile } from './parse-file.ts';
@@ -62,6 +63,7 @@ const parseShared = (
   fields: BodyFields,
   clients: ClientRules,
 ): Pick<ParsedMessagesRequest, 'request' | 'results' | 'userTexts' | 'hasNewInput' | 'answerTool'> => {
+  refuseHostedTools(fields, clients, { clientToolType: 'custom', own: 'custom tools' });
   const forced = parseForcedTool(fields);
   checkMessageFields(fields, clients, forced !== null);
   const agent = fields.text('model');
@@ -93,12 +95,7 @@ const parseClientTools = (fields: BodyFields, clients: ClientRules): Pick<AgentR
   return { tools, ...(choice['disable_parallel_tool_use'] === true ? { oneCall: true } : {}) };
 };
 
-const parseCustomTool = (tool: BodyFields): ClientTool => {
-  const type = tool.optionalText('type') ?? 'custom';
-  if (type === 'custom') return parseTool(tool, 'input_schema');
-  const reason = `only custom tools are supported, not ${JSON.stringify(type.slice(0, 40))}. ${operatorHints.compat}`;
-  throw new CloisterError('request_unsupported', `${tool.path('type')}: ${reason}`);
-};
+const parseCustomTool = (tool: BodyFields): ClientTool => parseTool(tool, 'input_schema');
 
 /** The client's only tool, if the client forces the model to call it; else null. */
 const parseForcedTool = (fields: BodyFields): ClientTool | null => {

@@ -69,7 +69,7 @@ const callAgent = async (
     const { request, format } = readArguments(agent, args);
     const run = await service.startRun(caller, request, mcpReq.signal);
     const [outcome] = await Promise.all([run.outcome, sendRunProgress(run, flow, mcpReq)]);
-    return toToolResult(agent, format, outcome, outcome.status === 'completed' ? [] : await run.causes());
+    return toToolResult(agent, format, outcome, await run.causes());
   } catch (error) {
     return errorResult(error);
   }

@@ -193,6 +193,7 @@ export const toToolResult = (
     'cloister/status': status,
     ...(missing.length === 0 ? {} : { 'cloister/missing': missing }),
     ...(spawned.length === 0 ? {} : { 'cloister/spawned': spawned }),
+    ...(causes.length === 0 ? {} : { 'cloister/causes': causes }),
   };
   const failure = clientFailure(outcome.failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' }, causes);
   if (output === '' || status === 'failed' || status === 'cancelled') return failedResult(failure, _meta);

@@ -9,6 +9,8 @@ import {
   collectPieces,
   clientError,
   callArguments,
+  causesField,
+  causesFieldSchema,
 } from '#headends/shared';
 import type { AnswerEnd } from '#headends/shared';
 import { completionId, epochSeconds } from './ids.ts';
@@ -73,6 +75,7 @@ const chatCompletion = async (run: ServedRun, shown: boolean): Promise<JsonObjec
       },
     ],
     usage: chatUsage(end.spent),
+    ...causesField(end.causes),
   };
 };
 
@@ -149,41 +152,45 @@ const request = (withTools: boolean): JsonObject =>
     ['model', 'messages'],
   );
 
-const completion: JsonObject = objectOf({
-  id: { ...stringSchema, description: '`chatcmpl-` followed by the id of the run.' },
-  object: enumOf('chat.completion'),
-  created: wholeNumberSchema,
-  model: agentNameSchema,
-  choices: arraySchema(
-    objectOf({
-      index: wholeNumberSchema,
-      message: objectOf(
-        {
-          role: enumOf('assistant'),
-          content: nullable(stringSchema),
-          tool_calls: toolCalls,
-          refusal: { type: 'null' },
-          reasoning_content: {
-            ...stringSchema,
-            description: 'What sub-agents and tools did, if the operator shows it.',
+const completion: JsonObject = objectOf(
+  {
+    id: { ...stringSchema, description: '`chatcmpl-` followed by the id of the run.' },
+    object: enumOf('chat.completion'),
+    created: wholeNumberSchema,
+    model: agentNameSchema,
+    choices: arraySchema(
+      objectOf({
+        index: wholeNumberSchema,
+        message: objectOf(
+          {
+            role: enumOf('assistant'),
+            content: nullable(stringSchema),
+            tool_calls: toolCalls,
+            refusal: { type: 'null' },
+            reasoning_content: {
+              ...stringSchema,
+              description: 'What sub-agents and tools did, if the operator shows it.',
+            },
           },
+          ['role', 'content', 'refusal'],
+        ),
+        logprobs: { type: 'null' },
+        finish_reason: {
+          ...enumOf('stop', 'length', 'tool_calls'),
+          description: '`length`: the answer is incomplete.',
         },
-        ['role', 'content', 'refusal'],
-      ),
-      logprobs: { type: 'null' },
-      finish_reason: {
-        ...enumOf('stop', 'length', 'tool_calls'),
-        description: '`length`: the answer is incomplete.',
-      },
+      }),
+    ),
+    usage: objectOf({
+      prompt_tokens: wholeNumberSchema,
+      completion_tokens: wholeNumberSchema,
+      total_tokens: wholeNumberSchema,
+      prompt_tokens_details: objectOf({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
     }),
-  ),
-  usage: objectOf({
-    prompt_tokens: wholeNumberSchema,
-    completion_tokens: wholeNumberSchema,
-    total_tokens: wholeNumberSchema,
-    prompt_tokens_details: objectOf({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
-  }),
-});
+    cloister: causesFieldSchema,
+  },
+  ['id', 'object', 'created', 'model', 'choices', 'usage'],
+);
 
 const chatOperation = ({ tools: withTools }: ClientRules): JsonObject => ({
   operationId: 'openaiCreateChatCompletion',
@@ -221,8 +228,8 @@ async function* chatEvents(run: ServedRun, options: ChatStreamOptions): AsyncGen
     model: run.agent,
   };
   const noUsage = options.withUsage ? { usage: null } : {};
-  const chunk = (delta: JsonObject, finish: string | null = null): ServerEvent =>
-    event({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...noUsage });
+  const chunk = (delta: JsonObject, finish: string | null = null, more: JsonObject = {}): ServerEvent =>
+    event({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...noUsage, ...more });
 
   try {
     yield chunk({ role: 'assistant', content: '' });
@@ -232,7 +239,7 @@ async function* chatEvents(run: ServedRun, options: ChatStreamOptions): AsyncGen
     }
     const end = await awaitAnswerEnd(run);
     for (const [index, call] of end.calls.entries()) yield chunk({ tool_calls: [{ index, ...chatToolCall(call) }] });
-    yield chunk({}, finishReason(end));
+    yield chunk({}, finishReason(end), causesField(end.causes));
     if (options.withUsage) yield event({ ...head, choices: [], usage: chatUsage(end.spent) });
     yield { data: '[DONE]' };
   } catch (error) {

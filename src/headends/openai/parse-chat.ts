@@ -8,6 +8,7 @@ import {
   requestArguments,
   separateResults,
   withoutIgnored,
+  refuseHostedTools,
 } from '#headends/shared';
 import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
 import { parseDialogMessage, allowedSystem } from './message.ts';
@@ -32,6 +33,7 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedCha
   const kept = withoutIgnored(json, rules, ignorableInChat);
   const body = new BodyFields(kept.body);
   const agent = body.text('model');
+  refuseHostedTools(body, rules, { clientToolType: 'function', own: 'functions' });
   const forced = parseForcedFunction(body, 'function');
   refuseUnsupported(body, unsupportedInChat(rules, forced !== null));
   const { turns, system } = parseMessages(body, rules);

@@ -2,7 +2,14 @@
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, AgentService, Caller, CallerRun, CallResult, ClientRules, DialogMessage } from '#contracts';
-import { BodyFields, refuseTwoFormats, requestArguments, separateResults, withoutIgnored } from '#headends/shared';
+import {
+  BodyFields,
+  refuseTwoFormats,
+  requestArguments,
+  separateResults,
+  withoutIgnored,
+  refuseHostedTools,
+} from '#headends/shared';
 import { isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
 import { parseDialogMessage, allowedSystem } from './message.ts';
 import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
@@ -35,6 +42,7 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
   const kept = withoutIgnored(json, rules, ignorableInResponses);
   const body = new BodyFields(kept.body);
   const agent = body.text('model');
+  refuseHostedTools(body, rules, { clientToolType: 'function', own: 'functions' });
   const forced = parseForcedFunction(body);
   refuseUnsupported(body, unsupportedInResponses(rules, forced !== null));
   const { turns, system: inputSystem } = parseInput(body, rules);

@@ -1,7 +1,7 @@
 // Parses a client's functions and their results, if the operator allows client tools, and a function that stands for a schema.
-import { CloisterError, isObject } from '#base';
+import { isObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, ClientTool, AgentService, Caller } from '#contracts';
-import { operatorHints, parseTool } from '#headends/shared';
+import { parseTool } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 import { resultText } from './message.ts';
 
@@ -19,12 +19,7 @@ export const parseTools = (
 
 const parseFunctions = (body: BodyFields, inner: string | undefined): readonly ClientTool[] =>
   body.items('tools').map((tool) => {
-    const type = tool.text('type');
-    if (type !== 'function')
-      throw new CloisterError(
-        'request_unsupported',
-        `${tool.path('type')}: only functions are supported, not ${JSON.stringify(type.slice(0, 40))}. ${operatorHints.compat}`,
-      );
+    tool.text('type');
     return parseTool(inner === undefined ? tool : tool.fields(inner), 'parameters');
   });
 

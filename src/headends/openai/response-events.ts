@@ -40,7 +40,7 @@ export async function* responseEvents(
     const status = isWhole ? 'completed' : 'incomplete';
     yield* items.end(status).map(event);
     for (const call of pause?.calls ?? []) yield* items.call(call).map(event);
-    yield responseEvent(status, { status, output: items.done, ...withSpent(spent) });
+    yield responseEvent(status, { status, output: items.done, causes: await run.causes(), ...withSpent(spent) });
   } catch (error) {
     yield* items.end('incomplete').map(event);
     yield responseEvent('failed', {

@@ -1,8 +1,17 @@
 // The response object of OpenAI's API: the same shape at the start, at the end and when it is read later.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { ClientFailure, ClientCall, SpentTokens, Caller, RunReport, AgentService, RequestState } from '#contracts';
-import { callArguments, clientFailure } from '#headends/shared';
+import type {
+  Cause,
+  ClientFailure,
+  ClientCall,
+  SpentTokens,
+  Caller,
+  RunReport,
+  AgentService,
+  RequestState,
+} from '#contracts';
+import { callArguments, causesField, clientFailure } from '#headends/shared';
 import {
   callItemId,
   messageId,
@@ -32,11 +41,13 @@ export type ResponseState = {
   readonly output?: readonly JsonObject[];
   readonly failure?: ClientFailure;
   readonly spent?: SpentTokens;
+  /** Of a response with an answer. */
+  readonly causes?: readonly Cause[];
 };
 
 export const responseObject = (
   head: ResponseHead,
-  { status, output = [], failure, spent }: ResponseState,
+  { status, output = [], failure, spent, causes }: ResponseState,
 ): JsonObject => ({
   id: responseId(head.run),
   object: 'response',
@@ -62,6 +73,7 @@ export const responseObject = (
   truncation: 'disabled',
   usage: spent === undefined ? null : responseUsage(spent),
   user: null,
+  ...causesField(causes),
 });
 
 export const messageItem = (run: string, text: string, status: string): JsonObject => ({
@@ -144,7 +156,7 @@ const endedResponse = (report: RunReport, name: string): ResponseState => {
     status,
     output: output === '' ? [] : [messageItem(name, output, status === 'completed' ? status : 'incomplete')],
     ...(report.endedAt === null ? {} : { spent }),
-    ...(status === 'failed' ? { failure: clientFailure(failure, report.causes) } : {}),
+    ...(status === 'failed' ? { failure: clientFailure(failure, report.causes) } : { causes: report.causes }),
   };
 };
 

@@ -1,6 +1,7 @@
 // The OpenAPI operations of responses.
 import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
+import { causesFieldSchema } from '#headends/shared';
 import {
   agentNameSchema,
   answerFormatSchema,
@@ -102,7 +103,7 @@ const request = (withTools: boolean): JsonObject =>
     ['model', 'input'],
   );
 
-const response: JsonObject = objectOf({
+const responseFields = {
   id: { ...stringSchema, description: '`resp_` followed by the id of the run.' },
   object: enumOf('response'),
   created_at: wholeNumberSchema,
@@ -139,7 +140,9 @@ const response: JsonObject = objectOf({
       total_tokens: wholeNumberSchema,
     }),
   ),
-});
+};
+
+const response: JsonObject = objectOf({ ...responseFields, cloister: causesFieldSchema }, Object.keys(responseFields));
 
 export const createResponseOperation = ({ tools: withTools }: ClientRules): JsonObject => ({
   operationId: 'openaiCreateResponse',

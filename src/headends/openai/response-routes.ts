@@ -70,7 +70,7 @@ const completeRequest = async (
 
 const completeResponse = async (run: ServedRun, head: ResponseHead, shown: boolean): Promise<JsonObject> => {
   const { text, activity } = await collectPieces(run, shown);
-  const { answer, calls, spent } = await awaitAnswerEnd(run);
+  const { answer, calls, spent, causes } = await awaitAnswerEnd(run);
   const status = answer.whole ? 'completed' : 'incomplete';
   const reasoning = activity === '' ? [] : [reasoningItem(head.run, 0, activity)];
   const messageText = calls.length === 0 ? answer.text : text;
@@ -79,5 +79,6 @@ const completeResponse = async (run: ServedRun, head: ResponseHead, shown: boole
     status,
     output: [...reasoning, ...message, ...calls.map((call) => callItem(call, 'completed'))],
     spent,
+    causes,
   });
 };

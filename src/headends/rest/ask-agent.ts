@@ -42,7 +42,11 @@ export const askAgent = async (
       'request_invalid',
       'last-event-id: this URL starts a new run each time. To continue a stream, use /v1/runs/<run>/events.',
     );
-  const run = await service.startRun(call.caller, streams ? { ...request, stream: true } : request, call.signal);
+  const run = await service.startRun(
+    call.caller,
+    streams ? { ...request, stream: true, details: parsed.details } : request,
+    call.signal,
+  );
   const value = async (): Promise<JsonObject> => ({
     ...restOutcomeJson(await run.outcome, await causesFor(call, run)),
     ...(request.conversation === undefined ? {} : { conversation: request.conversation }),
@@ -93,7 +97,7 @@ const causesFor = async ({ caller }: AdmittedRequest, run: ServedRun): Promise<r
   seesCauses(caller.sees) ? run.causes() : undefined;
 
 const details = async (service: AgentService, { caller }: AdmittedRequest, { run }: ServedRun): Promise<JsonObject> =>
-  detailsJson(await (await service.find(caller, run)).report());
+  detailsJson(await (await service.find(caller, run)).report({ details: true }));
 
 /** A client that also accepts JSON gets JSON. */
 const acceptsEvents = (headers: Headers): boolean => {

@@ -7,6 +7,9 @@ import type { Budget, MessageTarget, OutputFormat, OutsideSpawn } from '#contrac
 const text = string();
 const texts = listOf(text);
 
+const detailsAbout =
+  'Include the cells and the events of the run. For a token that shows `contents`, events carry them in their own `details`.';
+
 const namedBudget = named('Budget', budgetShape);
 const conversation = about(
   text,
@@ -46,7 +49,7 @@ export const runRequestShape = named(
         'If false, return as soon as the run has started. Default: true; for a resident run, false.',
       ),
       stream: about(boolean(), 'Stream the events of the run.'),
-      details: about(boolean(), 'Include the cells and the events of the run.'),
+      details: about(boolean(), detailsAbout),
     },
   ),
 );
@@ -70,7 +73,7 @@ export const askQueryShape = object(
     budget_usd: { ...about(budgetUnits.usd, 'Maximum cost in US dollars.'), into: ['budget', 'usd'] },
     budget_ms: { ...about(budgetUnits.ms, 'Maximum duration in milliseconds.'), into: ['budget', 'ms'] },
     stream: about(boolean(), 'Stream the events of the run.', flagOff),
-    details: about(boolean(), 'Include the cells and the events of the run.', flagOff),
+    details: about(boolean(), detailsAbout, flagOff),
   },
 ) as Shape<AskQuery>;
 

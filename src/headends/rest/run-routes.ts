@@ -34,7 +34,7 @@ const watchQuery = object(
     after: about(string(), 'Only events after the one with this id.'),
     details: about(
       boolean(),
-      'Recorded events carry contents in `details`: what models were shown and said, arguments, results, what crossed. Only for tokens that show `contents`.',
+      'Recorded events carry contents in `details`: what models were shown and said, arguments, results, what crossed. Refused for tokens that do not show `contents`.',
       { default: false },
     ),
   },

@@ -1,6 +1,16 @@
 // How a run ended, for protocols that return either an answer or an error.
 import { CloisterError, extractJson, isObject } from '#base';
-import type { ClientCall, RunOutcome, ServedRun, SpentTokens, AgentRequest, AnswerPiece, ClientTool } from '#contracts';
+import type { JsonObject } from '#base';
+import type {
+  Cause,
+  ClientCall,
+  RunOutcome,
+  ServedRun,
+  SpentTokens,
+  AgentRequest,
+  AnswerPiece,
+  ClientTool,
+} from '#contracts';
 import { RunFailedError } from './client-failure.ts';
 
 /** `whole`: false if something kept the run from finishing; `text` is then a partial answer. */
@@ -24,14 +34,33 @@ export type AnswerEnd = {
   readonly spent: SpentTokens;
   readonly answer: ServedAnswer;
   readonly calls: readonly ClientCall[];
+  readonly causes: readonly Cause[];
 };
 
 /** Call it after reading the pieces, if they are read at all. Throws if there is no answer. */
 export const awaitAnswerEnd = async (run: ServedRun): Promise<AnswerEnd> => {
   const pause = (await run.pause?.()) ?? null;
-  if (pause !== null) return { ...pause, answer: { text: '', whole: pause.partial !== true } };
+  if (pause !== null)
+    return { ...pause, answer: { text: '', whole: pause.partial !== true }, causes: await run.causes() };
   const outcome = await run.outcome;
-  return { spent: outcome.spent, answer: await answerFromOutcome(outcome, run), calls: [] };
+  const answer = await answerFromOutcome(outcome, run);
+  return { spent: outcome.spent, answer, calls: [], causes: await run.causes() };
+};
+
+/**
+ * What failed although there is an answer, as an additional field of an answer in OpenAI's or Anthropic's format, whose clients
+ * ignore fields that they do not know. There is no such field if nothing failed, or if the caller does not see causes.
+ */
+export const causesField = (
+  causes: readonly Cause[] = [],
+): { readonly cloister?: { readonly causes: readonly Cause[] } } =>
+  causes.length === 0 ? {} : { cloister: { causes } };
+
+/** The schema of that field. */
+export const causesFieldSchema: JsonObject = {
+  type: 'object',
+  properties: { causes: { type: 'array', items: { type: 'object' } } },
+  description: 'Only if something failed and the token shows causes: every failure, as in the REST API.',
 };
 
 type CollectedAnswer = { readonly text: string; readonly activity: string };

@@ -113,5 +113,6 @@ export const clientFailure = (failure: Failure, causes: readonly Cause[] = []): 
 export const operatorHints = {
   system: 'The operator can allow it with --allow-system.',
   tools: 'The operator can allow them with --allow-tools.',
+  otherTools: 'The other tools need --allow-tools.',
   compat: 'The operator can have it ignored with --compat.',
 } as const;

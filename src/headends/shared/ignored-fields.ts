@@ -3,9 +3,11 @@
 //   ignored-is-named. Whatever is ignored only because of `--compat` is named in a header of the response.
 //   ignored-asks-for-no-call. Tools that the client runs itself are never ignored: the client would wait for calls that never
 //       come.
-import { isObject } from '#base';
+import { CloisterError, isObject } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
+import type { BodyFields } from './body-fields.ts';
+import { operatorHints } from './client-failure.ts';
 
 /** What a protocol can leave out of a request without changing what the rest of it asks for. */
 type IgnorableFields = {
@@ -42,6 +44,26 @@ export const withoutIgnored = (
     } else kept[name] = value;
   }
   return { body: kept, headers: ignored.length === 0 ? {} : { [ignoredHeader]: headerText(ignored) } };
+};
+
+/**
+ * Throws `request_unsupported` for a tool that only its vendor runs, whether or not a client may have tools. `own`: the tools that
+ * a client may have, as text.
+ */
+export const refuseHostedTools = (
+  body: BodyFields,
+  { tools: allowed }: ClientRules,
+  { clientToolType, own }: { readonly clientToolType: string; readonly own: string },
+): void => {
+  if (!Array.isArray(body.value['tools'])) return;
+  const all = body.items('tools').map((tool) => ({ tool, hosted: hostedType(tool.value, clientToolType) }));
+  const first = all.find(({ hosted }) => hosted !== undefined);
+  if (first?.hosted === undefined) return;
+  const others = !allowed && all.some(({ hosted }) => hosted === undefined) ? ` ${operatorHints.otherTools}` : '';
+  throw new CloisterError(
+    'request_unsupported',
+    `${first.tool.path('type')}: only ${own} are supported, not ${JSON.stringify(first.hosted.slice(0, 40))}. ${operatorHints.compat}${others}`,
+  );
 };
 
 const ignoredHeader = 'x-cloister-ignored';

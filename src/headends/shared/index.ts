@@ -5,6 +5,8 @@ export {
   collectPieces,
   answerAsCall,
   callArguments,
+  causesField,
+  causesFieldSchema,
   refuseTwoFormats,
   requestArguments,
 } from './answer.ts';
@@ -14,4 +16,4 @@ export { startOrContinue, separateResults, parseTool, splitDialog } from './clie
 export { fileFromUrl, omittedFileText } from './attached-file.ts';
 export { keyedMessageId, requestKey } from './request-key.ts';
 export { BodyFields } from './body-fields.ts';
-export { withoutIgnored } from './ignored-fields.ts';
+export { withoutIgnored, refuseHostedTools } from './ignored-fields.ts';

@@ -125,7 +125,7 @@ describe('a request', () => {
     [{ background: true }, 'background'],
     [{ conversation: 'conv_1' }, 'conversation'],
     [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
-    [{ tools: [{ type: 'web_search' }] }, 'tools'],
+    [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
     [{ tool_choice: 'required' }, 'tool_choice'],
     [{ top_logprobs: 2 }, 'top_logprobs'],
     [{ moderation: { model: 'm' } }, 'moderation'],
