@@ -4,6 +4,7 @@ import type { Agent, WindowLimit } from '#contracts';
 import { assertAgent } from '#core/orchestration';
 import { withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
+import { linkedAgents } from './resolve-resources.ts';
 
 export class AgentList {
   readonly #resources: AgentResources;
@@ -41,8 +42,15 @@ export class AgentList {
     if (this.#all.length > 0 && this.findInTree(name) === undefined) this.get(name);
   }
 
+  /** An agent of this list by name, or any agent, with the agents of this list that it names in `spawns`. */
+  resolve(agent: string | Agent, what = 'The agent'): Agent {
+    if (typeof agent === 'string') return this.get(agent);
+    const asserted = assertAgent(agent, what);
+    return linkedAgents([asserted], [...this.#all.filter(({ name }) => name !== asserted.name), asserted])[0]!;
+  }
+
   register(agent: Agent): void {
-    const asserted = assertAgent(agent, 'The agent');
+    const asserted = this.resolve(agent);
     // Throws if the models and servers that it names were not looked up beforehand.
     for (const one of withChildren([asserted])) this.#resources.modelsOf(one);
     this.#setAgents([...this.#all.filter(({ name }) => name !== asserted.name), asserted]);

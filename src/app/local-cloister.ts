@@ -27,7 +27,7 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { projectEvents } from '#core/events';
-import { assertAgent, replayRun } from '#core/orchestration';
+import { replayRun } from '#core/orchestration';
 import { buildAgentTool } from './build-agent-tool.ts';
 import { AgentList } from './agent-list.ts';
 import { filesOf, RunRequestChecker } from './run-request-checker.ts';
@@ -102,7 +102,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   register(agent: Agent): void {
-    for (const one of withChildren([assertAgent(agent, 'The agent')])) checkSchemas(one, this.#shared);
+    for (const one of withChildren([this.#agents.resolve(agent)])) checkSchemas(one, this.#shared);
     this.#agents.register(agent);
   }
 
@@ -135,7 +135,7 @@ export class LocalCloister extends RunReader implements Cloister {
 
   agentTool(agent: string | Agent, options: Parameters<Cloister['agentTool']>[1] = {}): AgentTool {
     checkOptions(options, { env: 'any' });
-    const found = typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
+    const found = this.#agents.resolve(agent);
     const { validate } = this.#shared;
     const env = options.env === undefined ? {} : { env: readRunEnv(options.env) };
     return buildAgentTool(found, { validate, run: (input, one) => this.run(agent, input, { ...one, ...env }).outcome });
@@ -151,7 +151,7 @@ export class LocalCloister extends RunReader implements Cloister {
 
   #startTeam(team: string | Agent, request: TeamGoal, options: Pick<RunOptions, 'budget' | 'signal' | 'env'>) {
     const { budget, signal, env } = options;
-    const agent = typeof team === 'string' ? this.#agents.get(team) : assertAgent(team, 'The team');
+    const agent = this.#agents.resolve(team, 'The team');
     const environment = environmentFor(resourcesWith(this.#shared.resources, env), agent);
     const goal = checkTeamRun(agent, request, budget, { ...this.#shared, resources: environment.resources });
     return this.#runs.start(this.#shared.ids.random() as RunId, { ...environment, agent, goal, budget }, signal);

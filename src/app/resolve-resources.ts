@@ -2,7 +2,7 @@
 import { CloisterError, omitUndefined } from '#base';
 import type { Agent, Model, SessionResources } from '#contracts';
 import { loadPriceList, withKnownFacts } from '#adapters/models';
-import { assertAgent, toModel } from '#core/orchestration';
+import { assertAgent, linkSpawns, toModel } from '#core/orchestration';
 import { Configs, needsConfig, notLookedUp, resourcesFromCode, withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
 import type { CloisterOptions } from './cloister-options.ts';
@@ -27,11 +27,20 @@ export const resolveAgentResources = async (
     agents.length === options.agents.length &&
     ![...withChildren(agents)].some(needsConfig);
   const resources = needsNoConfig
-    ? codeResources(agents, models)
+    ? codeResources(linkedAgents(agents, agents), models)
     : await configResources(options, models, { configs, runsBringEnv });
   await loadPriceList([...models, ...modelsInCode(resources.agents)]);
   return options.offline === true ? offline(resources) : resources;
 };
+
+/** Throws `agent_invalid` if an agent names in `spawns` what is not among the known ones. */
+export const linkedAgents = (agents: readonly Agent[], known: readonly Agent[]): readonly Agent[] =>
+  linkSpawns(agents, {
+    known,
+    report: (agent, message) => {
+      throw new CloisterError('agent_invalid', `Agent "${agent.name}": ${message}`);
+    },
+  });
 
 /** The config that applies to these options; nothing is read yet. */
 export const configsFor = ({ cwd, env, config }: CloisterOptions): Configs =>

@@ -11,7 +11,7 @@ import type {
   StoredAttachment,
   StoredDialogMessage,
 } from '#contracts';
-import { assertAgent, checkRequest } from '#core/orchestration';
+import { checkRequest } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools, checkSchemas } from './check-schemas.ts';
 import { checkContextSize, checkTopic, redactTexts, redactDialog, runOptions } from './check-run-command.ts';
@@ -125,7 +125,7 @@ export class RunRequestChecker {
   }
 
   #resolveAgent(agent: string | Agent): Agent {
-    return typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
+    return this.#agents.resolve(agent);
   }
 }
 

@@ -152,7 +152,7 @@ type ShortForms = {
   readonly limits?: LimitOptions;
   readonly grants?: OneOrMore<GrantName>;
   readonly share?: OneOrMore<ShareName>;
-  /** Agents, names of its sub-agents, or `self`. */
+  /** Agents, names of its sub-agents or of agents that the Cloister has too, or `self`. */
   readonly spawns?: OneOrMore<Agent | string> | SpawnShortForms;
   readonly messages?: OneOrMore<string>;
   readonly topics?: OneOrMore<string> | { readonly hear?: readonly string[]; readonly say?: readonly string[] };
@@ -167,8 +167,8 @@ type SpawnShortForms = Omit<SpawnOptions, 'agents'> & {
 
 /** Numbers cannot exceed the operator's limits; defaults: 10 live children, 5 spawns per minute, 3 levels. */
 export type SpawnOptions = {
-  /** Agents, or `self` for another instance of this agent. */
-  readonly agents?: readonly (Agent | 'self')[];
+  /** Agents, names of agents that the Cloister has too, or `self` for another instance of this agent. */
+  readonly agents?: readonly (Agent | string)[];
   /** How many of them may be alive at a time. */
   readonly children?: number;
   /** How many may be started within a minute. */

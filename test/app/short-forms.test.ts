@@ -74,8 +74,8 @@ test.each<[object, RegExp]>([
   [{ limits: { maxSteps: 3 }, max_steps: 3 }, /max_steps: expected one of the two/u],
   [{ settings: { seed: 1 }, seed: 2 }, /seed: expected one of the two/u],
   [
-    { tools: ['spawn_agent'], spawns: ['b'] },
-    /spawns\.agents\[0\]: expected an agent, "self", or the name of one of its sub-agents; got "b"/u,
+    { tools: ['spawn_agent'], spawns: ['not a name'] },
+    /spawns\.agents\[0\]: expected an agent created with defineAgent, the name of one, or "self"/u,
   ],
   [{ limits: { toolTimeout: 'soon' } }, /limits\.toolTimeout/u],
   [{ maxStep: 3 }, /maxStep/u],

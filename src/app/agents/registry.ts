@@ -4,7 +4,7 @@ import type { Agent, Model, Problem, Warning } from '#contracts';
 import { schemaProblem } from '#adapters/schemas';
 import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
-import { assertAgent } from '#core/orchestration';
+import { assertAgent, linkSpawns } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
 import type { BuiltAgents } from './build-agents.ts';
 import type { AgentResources } from './resources-from-code.ts';
@@ -60,12 +60,9 @@ type RegistryOptions = {
 export const loadRegistry = async (given: readonly (Agent | string)[], options: RegistryOptions): Promise<Registry> => {
   const { configs, models = [], syntaxOnly = false, inspectOnly = false, offline = false } = options;
   const { launch } = configs;
-  const found = findFiles(
-    given.filter((one) => typeof one === 'string'),
-    launch,
-  );
-  const paths = given.filter((one) => typeof one === 'string').map((path) => resolve(launch.cwd, path));
-  configs.trust(paths);
+  const paths = given.filter((one) => typeof one === 'string');
+  const found = findFiles(paths, launch);
+  configs.trust(paths.map((path) => resolve(launch.cwd, path)));
   if (!syntaxOnly) await configs.read([...found.files, ...found.teams]);
   const ports = {
     launch,
@@ -111,10 +108,13 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     problems.push({ file, line: null, key: null, message: error.failure.detail ?? error.message, nearest: null });
   });
   const teamOf = (path: string): Agent | undefined => builtTeams.find(({ file }) => file === path);
-  const agents = [
-    ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
-    ...found.all.flatMap((path) => teamOf(path) ?? built.agents.get(path) ?? exported.get(path) ?? []),
-  ];
+  const agents = linkAgents(
+    [
+      ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
+      ...found.all.flatMap((path) => teamOf(path) ?? built.agents.get(path) ?? exported.get(path) ?? []),
+    ],
+    problems,
+  );
   // A mistake in the config is reported once, not again for every entry that is missing because of it.
   if (configs.problems.length > 0) return { ...base, agents };
   await resolver.prepare([...agents, ...built.agents.values()], (agent, problem) =>
@@ -129,6 +129,14 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   problems.push(...(redact === null ? [] : secretProblems(texts, redact)));
   return { ...base, agents, problems: redactProblems(problems, redact) };
 };
+
+/** With the agents that those in code only name. */
+const linkAgents = (agents: readonly Agent[], problems: Problem[]): readonly Agent[] =>
+  linkSpawns(agents, {
+    known: agents,
+    report: ({ name }, message) =>
+      void problems.push({ file: `agent "${name}"`, line: null, key: null, message, nearest: null }),
+  });
 
 /** Also looks up what invalid and unbuilt files name, so that all problems are reported together. */
 const unbuiltProblems = (

@@ -53,6 +53,10 @@ const gotHint = (name: string, known: readonly string[]): string => {
 const spawnNames = (agents: NonNullable<SpawnOptions['agents']>, reject: RejectField): readonly string[] => {
   const names = agents.map((agent) => {
     if (agent === 'self') return agent;
+    if (typeof agent === 'string') {
+      if (isReserved(agent)) reject('spawns.agents', `agents with other names: "${agent}" is reserved as a role`);
+      return agent;
+    }
     if (agent.team !== null) reject('spawns.agents', `agents; "${agent.name}" is a team, and teams cannot be spawned`);
     if (isReserved(agent.name))
       reject('spawns.agents', `agents with other names: "${agent.name}" is reserved as a role`);

@@ -93,7 +93,7 @@ export const buildAgent = (given: AgentShortForms, file: string | null, operator
       gather: options.gather ?? null,
       agentsAtOnce: options.agentsAtOnce ?? null,
       spawns: options.spawns === undefined ? null : toSpawnRules(options.spawns, tools),
-      spawnable: Object.freeze((options.spawns?.agents ?? []).filter((agent) => agent !== 'self')),
+      spawnable: Object.freeze((options.spawns?.agents ?? []).filter((agent) => typeof agent !== 'string')),
       compactor: options.compaction === undefined ? null : compactorFor(options.name, options.compaction, file),
     },
     permissions: toPermissions(options),
@@ -124,7 +124,7 @@ const toSpawnRules = (options: SpawnOptions, tools: NonNullable<ExpandedOptions[
   const own = tools.flatMap((tool) => (typeof tool === 'string' ? [tool] : 'list' in tool ? [] : [tool.name]));
   const templateTools = typeof templates === 'object' ? (templates.tools ?? own) : own;
   return deepFreeze({
-    agents: agents.flatMap((agent) => (agent === 'self' ? [] : [agent.name])),
+    agents: agents.flatMap((agent) => (agent === 'self' ? [] : [typeof agent === 'string' ? agent : agent.name])),
     self: agents.includes('self'),
     children: children ?? spawnCapsDefault.children,
     perMinute: perMinute ?? spawnCapsDefault.perMinute,

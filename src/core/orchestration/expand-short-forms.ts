@@ -14,7 +14,7 @@ export const expandShortForms = (options: Options, reject: RejectField): Options
   if ('gather' in expanded) expanded['gather'] = toGather(expanded['gather']);
   moveLimits(expanded, reject);
   moveSettings(expanded, reject);
-  if ('spawns' in expanded) expanded['spawns'] = toSpawns(expanded['spawns'], expanded['agents'], reject);
+  if ('spawns' in expanded) expanded['spawns'] = toSpawns(expanded['spawns'], expanded['agents']);
   return Object.fromEntries(Object.entries(expanded).filter(([, value]) => value !== undefined));
 };
 
@@ -71,19 +71,16 @@ const moveSettings = (options: Record<string, unknown>, reject: RejectField): vo
   for (const name of flat) delete options[name];
 };
 
-/** A name is that of one of its sub-agents. */
-const toSpawns = (given: unknown, agents: unknown, reject: RejectField): unknown => {
+/** A name is that of one of its sub-agents, or else of an agent that its Cloister has: `linkSpawns` looks for it. */
+const toSpawns = (given: unknown, agents: unknown): unknown => {
   if (given === undefined || given === null) return given;
   const isBlock = isObject(given) && !('digest' in given);
   const { agents: list, grace, wait, on_end: onEnd, ...rest } = isBlock ? given : { agents: given };
   const known = Array.isArray(agents) ? (agents as readonly Partial<Agent>[]) : [];
-  const find = (one: unknown, index: number): unknown => {
-    if (typeof one !== 'string' || one === 'self') return one;
-    const found = known.find((agent) => isObject(agent) && agent.name === one);
-    return (
-      found ?? reject(`spawns.agents[${index}]`, `an agent, "self", or the name of one of its sub-agents; got "${one}"`)
-    );
-  };
+  const find = (one: unknown): unknown =>
+    typeof one !== 'string' || one === 'self'
+      ? one
+      : (known.find((agent) => isObject(agent) && agent.name === one) ?? one);
   const spawnable = toList(list);
   return {
     ...rest,

@@ -7,6 +7,7 @@ export {
   startableAgents,
   toModel,
 } from './define-agent.ts';
+export { linkSpawns } from './link-spawns.ts';
 export { lowerCaps } from '#core/cells';
 export { modelShape } from './option-shapes.ts';
 export { defineTeam, teamRoster, buildTeam } from './define-team.ts';

@@ -119,14 +119,14 @@ const skillShape = {
   expected: 'a skill: { name, description, instructions, files? }, as loadSkills returns them',
 };
 
-const agentOrSelf = 'an agent created with defineAgent, or "self"';
+const agentOrName = 'an agent created with defineAgent, the name of one, or "self"';
 
 const spawnsShape = {
   ...object(
     {},
     {
       ...fieldsOf(agentKeys['spawns']!),
-      agents: listOf(either(agentOrSelf, { ...oneOf('self'), expected: agentOrSelf }, agent)),
+      agents: listOf(either(agentOrName, { ...agentNameShape, expected: agentOrName }, agent)),
       templates: either('true, false, or { tools: […] }', boolean(), object({}, { tools: listOf(string()) })),
       // The rules of another agent have this key.
       self: boolean(),
