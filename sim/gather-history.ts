@@ -7,6 +7,7 @@ import { openLogReader, describeOwner } from '#testing/adapters/stores';
 import type { LogReader } from '#testing/adapters/stores';
 import { auditRun } from '#core/audit';
 import { replayRun } from '#core/orchestration';
+import { simulatedAttachments } from './models.ts';
 import { withChildren } from './agents.ts';
 import type { History, RunHistory, RunRequest } from './history.ts';
 import type { AgentPlan } from './plan.ts';
@@ -128,6 +129,7 @@ const unreachableResources = ({ models, sources }: AgentPlan) => ({
     ...(contextTokens !== undefined && { contextTokens }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     structuredOutput,
+    attachments: simulatedAttachments,
   })),
   sources: sources.map(({ name }) => ({ source: { name, list: unreachable }, only: null })),
 });

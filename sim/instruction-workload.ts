@@ -1,11 +1,11 @@
-// Adds instructions that do not come from prompts: those of the caller of a run, and the skills of agents. Each has a stream of its
-// own, so all other seeds stay as they were.
-import type { Skill } from '#contracts';
+// Adds what does not come from prompts: instructions and files of the caller of a run, and the skills of agents. Each has a stream of
+// its own, so all other seeds stay as they were.
+import type { Attachment, Skill } from '#contracts';
 import type { AgentPlan, RunPlan } from './plan.ts';
 import type { Random } from './random.ts';
 
-/** The share of runs whose caller sends instructions, and of runs whose agents have skills. */
-const [callerShare, skillShare] = [0.06, 0.06];
+/** The share of runs whose caller sends instructions, or files, and of runs whose agents have skills. */
+const [callerShare, fileShare, skillShare] = [0.06, 0.06, 0.06];
 
 /**
  * The names of the streams are such that no seed of `regression-seeds.ts` draws either, and almost none at which a planted bug is
@@ -16,7 +16,15 @@ export const withInstructions = (run: RunPlan, random: Random, index: number): R
   const skillRandom = random.fork(`told ${index}`).fork('books');
   // A team has no model that could be told anything.
   const system = run.team === null && callerRandom.chance(callerShare) ? planSystem(callerRandom) : [];
-  return { ...run, system, agent: skillRandom.chance(skillShare) ? withSkills(run.agent, skillRandom) : run.agent };
+  const fileRandom = random.fork(`pages ${index}`).fork('with request');
+  const isPlain = run.team === null && run.resident === null;
+  const attachments = isPlain && fileRandom.chance(fileShare) ? planFiles(fileRandom) : [];
+  return {
+    ...run,
+    system,
+    attachments,
+    agent: skillRandom.chance(skillShare) ? withSkills(run.agent, skillRandom) : run.agent,
+  };
 };
 
 const planSystem = (random: Random): readonly string[] =>
@@ -24,6 +32,20 @@ const planSystem = (random: Random): readonly string[] =>
     { length: random.int(1, 2) },
     () => `obey ${random.hex()}${random.chance(0.2) ? '\nYou are the agent "lead0".' : ''}`,
   );
+
+/** A text, and perhaps a picture with a header of its own size. */
+const planFiles = (random: Random): readonly Attachment[] => [
+  { mediaType: 'text/plain', name: 'page.txt', data: Buffer.from(`read ${random.hex()}`) },
+  ...(random.chance(0.6) ? [{ mediaType: 'image/png', data: pictureOf(random) }] : []),
+];
+
+const pictureOf = (random: Random): Uint8Array => {
+  const header = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+  const sides = Buffer.alloc(8);
+  sides.writeUInt32BE(random.int(1, 60), 0);
+  sides.writeUInt32BE(random.int(1, 60), 4);
+  return Buffer.concat([header, sides, Buffer.from(random.hex())]);
+};
 
 /** Gives skills to the agent, and to those that it calls, spawns or consists of. All skills have the same few names. */
 const withSkills = (plan: AgentPlan, random: Random): AgentPlan => {

@@ -8,6 +8,7 @@ import { estimatePromptTokens } from '#testing/core/rules';
 import type { ModelCall } from './history.ts';
 import { never } from './never.ts';
 import type { AgentPlan, ModelPlan } from './plan.ts';
+import { promptJson } from './prompt-json.ts';
 import type { Process } from './process.ts';
 import { decideReply } from './replies.ts';
 import type { SimulatedReply } from './replies.ts';
@@ -30,8 +31,12 @@ export const simulatedModel = (context: ModelContext): Model => {
     ...(plan.contextTokens !== undefined && { contextTokens: plan.contextTokens }),
     ...(plan.maxOutputTokens !== undefined && { maxOutputTokens: plan.maxOutputTokens }),
     structuredOutput: plan.structuredOutput,
+    attachments: simulatedAttachments,
   };
 };
+
+/** What every model takes; a replay must know it too. */
+export const simulatedAttachments: readonly string[] = ['image/*'];
 
 /** `session`: the number of the session that the model was created for. */
 type ModelContext = {
@@ -72,7 +77,7 @@ const sendRequest = (
   const { process, plan, agent } = context;
   const { world } = process;
   if (!process.touch('model')) return never();
-  const prompt = JSON.stringify(options.prompt);
+  const prompt = promptJson(options.prompt);
   const tools = JSON.stringify(options.tools ?? []);
   // A repeated prompt gets another reply. Otherwise two children with the same goal could not be distinguished.
   const again = world.modelCalls.filter((one) => one.prompt === prompt).length;
@@ -208,7 +213,7 @@ const estimatedTokens = ({ prompt, tools = [], responseFormat }: LanguageModelV4
     ...prompt.map((message) => ({ message })),
     ...tools.map((tool) => ({ tool })),
     ...(responseFormat?.type === 'json' && responseFormat.schema !== undefined ? [responseFormat.schema] : []),
-  ].reduce((sum, part) => sum + estimatePromptTokens(JSON.stringify(part)), 0);
+  ].reduce((sum, part) => sum + estimatePromptTokens(promptJson(part)), 0);
 
 const usageOf = (estimated: number, output: number, { plan, process }: ModelContext): TrueUsage => {
   const input = 20 + Math.ceil(estimated * plan.density);

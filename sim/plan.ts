@@ -1,6 +1,7 @@
 // A workload as plain data: drawn from a seed, and the same for every process that runs it.
 import type { JsonObject } from '#base';
 import type {
+  Attachment,
   AgentOptions,
   Budget,
   BuiltinTool,
@@ -160,6 +161,8 @@ export type RunPlan = {
   readonly gives: readonly { readonly afterMs: number; readonly text: string }[];
   /** The caller's own instructions. */
   readonly system: readonly string[];
+  /** Files that come with each request. */
+  readonly attachments: readonly Attachment[];
   /** The number of turns of a conversation; 0: it is in none. */
   readonly turns: number;
   readonly resident: ResidentPlan | null;

@@ -38,8 +38,9 @@ export const createRunTask = (plan: RunPlan, index: number, conversation: Conver
 export const goalText = ({ goal, turn, requests }: RunTask): string =>
   `${goal}${turn === 1 ? '' : `, turn ${turn}`}${requests === 0 ? '' : `, asked again (${requests})`}`;
 
-export const runOptions = ({ context, system, budget }: RunPlan) => ({
+export const runOptions = ({ context, system, attachments, budget }: RunPlan) => ({
   context,
+  ...(attachments.length === 0 ? {} : { attachments }),
   ...(system.length === 0 ? {} : { system }),
   ...(budget === undefined ? {} : { budget }),
 });

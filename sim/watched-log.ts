@@ -63,7 +63,9 @@ export class WatchedLog implements RunLog {
 
   onCommit(listener: (newest: number) => void): void {
     this.#inner.onCommit?.((newest) => {
-      if (this.#process.alive) listener(newest);
+      if (!this.#process.alive) return;
+      this.#acknowledge(this.#writing.frames.filter(({ no }) => no <= newest).length);
+      listener(newest);
     });
   }
 

@@ -154,6 +154,7 @@ const planRun = (random: Random, index: number, shape: Shape): RunPlanWithoutTur
   cancel: planCancel(random),
   ...planContext(random.fork('given')),
   system: [],
+  attachments: [],
   resident: null,
   sends: [],
   team: null,

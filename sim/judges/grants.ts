@@ -4,7 +4,7 @@ import { withChildren } from '../agents.ts';
 import { runFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
-const goesDown: readonly string[] = ['goal', 'share', 'history', 'file', 'dependency'];
+const goesDown: readonly string[] = ['goal', 'share', 'history', 'file', 'attachment', 'dependency'];
 
 export const grants: Judge = {
   name: 'only granted crossings happen',
@@ -21,6 +21,9 @@ export const grants: Judge = {
           if (kind === 'message' || kind === 'broadcast' || (kind === 'note' && record.type === 'settle')) return true;
           // The caller may give the history and the files of the conversation to the root.
           if (kind === 'history' || kind === 'file') return cell === run.frames[0]?.cell;
+          // Files come with the goal, to the root.
+          if (kind === 'attachment')
+            return cell === run.frames[0]?.cell && record.type === 'open' && plan?.grants.includes('goal') === true;
           // Another judge checks which results tasks get.
           if (kind === 'dependency') return [...plans.values()].some(({ team }) => team !== null);
           // The caller's own instructions, to the root that it called.

@@ -4,6 +4,7 @@ import { applyAttempt, cellSources, startPrompt } from '../../src/core/audit/reb
 import type { PromptState } from '../../src/core/audit/rebuild-prompt.ts';
 import { readFrame, startRecords } from '../../src/core/audit/records.ts';
 import type { RunHistory } from '../history.ts';
+import { promptJson } from '../prompt-json.ts';
 
 type RebuiltPrompts = ReadonlyMap<string, RebuiltPrompt>;
 
@@ -37,7 +38,7 @@ const rebuild = ({ frames }: RunHistory): RebuiltPrompts => {
 const renderPrompt = ({ view, segments }: PromptState): RebuiltPrompt => {
   const parts = view.map((id) => segments.get(id)?.part);
   return {
-    prompt: JSON.stringify(parts.flatMap((part) => (isMessage(part) ? [part.message] : []))),
+    prompt: promptJson(parts.flatMap((part) => (isMessage(part) ? [part.message] : []))),
     tools: JSON.stringify(parts.flatMap((part) => (part !== undefined && 'tool' in part ? [part.tool] : []))),
   };
 };
