@@ -11,7 +11,7 @@ const example = (args: readonly string[], env: Readonly<Record<string, string>> 
 const envFor = (name: string): Readonly<Record<string, string>> =>
   name === 'hello' ? {} : { NODE_OPTIONS: `--import ${ownPackage}` };
 
-const names = readdirSync('examples');
+const names = readdirSync('examples').filter((name) => name !== 'README.md');
 
 const says: Record<string, readonly RegExp[]> = {
   research: [/SQLite for records that change/u, /found by operator; same source: engineer/u],

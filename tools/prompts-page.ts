@@ -270,7 +270,7 @@ export const promptsPage = (): string =>
 Word for word. \`<…>\` stands for what is filled in; everything else is written by the runtime. A model request contains your
 prompt, what the agent said and was told, and these lines; \`cloister show <run> --prompt <cell>\` shows every prompt with the
 origin of each part. Names such as \`goal@1\` are rules: pure functions with a version. What a version writes never changes
-([decision 21](decisions/021-formats-and-versions.md)).
+(decision 21).
 
 Text from another agent, a tool of a stranger or a conversation is framed as data: every line of it starts with \`| \`,
 whatever line breaks it uses. Headings, senders and notes outside such lines are the runtime's.

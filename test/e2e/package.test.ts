@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join, normalize } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newFolder, repo, run } from './driver.ts';
 import type { ProcessResult } from './driver.ts';
@@ -56,6 +56,9 @@ const succeeded = (ended: ProcessResult): ProcessResult => {
   return ended;
 };
 
+const foldersOf = (path: string): readonly string[] =>
+  path.includes('/') ? [dirname(path), ...foldersOf(dirname(path))] : [];
+
 const write = (name: string, text: string): string => {
   writeFileSync(join(project, name), text);
   return name;
@@ -79,6 +82,33 @@ describe.concurrent('the package', () => {
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((file) => machine.some((path) => readFileSync(file, 'utf8').includes(path)));
     expect(naming).toEqual([]);
+  });
+
+  test('has no link to a file that it does not contain', () => {
+    const all = new Set(files.flatMap((file) => [file, ...foldersOf(file)]));
+    const broken = files
+      .filter((file) => file.endsWith('.md'))
+      .flatMap((file) => {
+        const text = readFileSync(join(project, 'node_modules/cloister', file), 'utf8');
+        const links = [...text.matchAll(/\]\(([^)\s]+)\)/gu)].map(([, link]) => link!);
+        return links
+          .filter((link) => !/^(?:[a-z]+:|#)/u.test(link))
+          .filter((link) => !all.has(normalize(join(dirname(file), link.split('#')[0]!)).replace(/\/$/u, '')))
+          .map((link) => `${file}: ${link}`);
+      });
+    expect(broken).toEqual([]);
+  });
+
+  test('says how to start with it, and its examples run as their page says', async () => {
+    const installed = join(project, 'node_modules/cloister');
+    const readme = readFileSync(join(installed, 'README.md'), 'utf8');
+    const { engines } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+    expect(readme).toContain('npm i cloister');
+    expect(readme).toContain(`You need Node ${engines.node.replace('>=', '')} or newer.`);
+    const page = readFileSync(join(installed, 'examples/README.md'), 'utf8');
+    const [, commands = ''] = /```\n([^]*?)```/u.exec(page) ?? [];
+    const { stdout } = succeeded(await run('sh', ['-ec', commands], { cwd: project }));
+    expect(stdout).toMatch(/^completed In short: /u);
   });
 
   test('has no publint errors', async () => {
