@@ -314,7 +314,7 @@ const reportRefusal = (error: unknown, request: ChatRequest, { output }: Command
 
 /** Asks the session to finish; after Ctrl-C there is no time for that, so cancels it. */
 const finish = async (
-  { current: talked, lines, request }: Chat,
+  { current: talked, lines, request, cloister }: Chat,
   { interrupts, output }: CommandContext,
 ): Promise<ExitCode> => {
   if (talked === undefined) return exitCode.completed;
@@ -328,7 +328,8 @@ const finish = async (
     session.finish();
   }
   const [end] = await Promise.allSettled([session.outcome, ended]);
-  return end.status === 'rejected' ? exitCode.completed : reportLeftWork(end.value, request, output);
+  if (end.status === 'rejected') return exitCode.completed;
+  return reportLeftWork(await printedOutcome(end.value, cloister), request, output);
 };
 
 /** Every answer has been shown already. What the session's agents wrote since, and what they left unfinished, has not. */

@@ -77,9 +77,11 @@ const isToldAlready = ({ rule, op }: ShownPart, before: readonly TranscriptEntry
   return result !== undefined && ((result.result ?? '') !== '' || result.error !== null);
 };
 
-/** A tool is told by its description; its schema is in the whole prompt. */
+/** A tool is told by its description, and a file by the beginning of its hash. The rest is in the whole prompt. */
 const shownText = ({ rule, text }: ShownPart, { full }: CellView): string => {
-  if (full || !/^(?:listed-)?tool@/u.test(rule)) return text;
+  if (full) return text;
+  if (rule.startsWith('attachment@')) return text.replace(/\(file ([0-9a-f]{12})[0-9a-f]{52}\)$/u, '(file $1…)');
+  if (!/^(?:listed-)?tool@/u.test(rule)) return text;
   try {
     return (JSON.parse(text) as { readonly description?: string }).description ?? text;
   } catch {
@@ -111,9 +113,11 @@ const resultText = ({ result, output }: TranscriptResult, { outputs }: CellView)
 const endLines = ({ status, error, output, entries }: TranscriptCell, view: CellView): readonly string[] => {
   const said = entries.at(-1)?.said.map((part) => (part.type === 'text' ? part.text : '')) ?? [];
   const isSaid = said.join('').trim() === output.trim();
+  const failed = entries.at(-1)?.error ?? null;
+  const isTold = failed !== null && error !== null && errorText(failed) === errorText(error);
   return [
     ...(output === '' || isSaid ? [] : beside('answer', output, view, 'green')),
-    ...(status === null || error === null ? [] : beside(status, errorText(error), view, 'red')),
+    ...(status === null || error === null || isTold ? [] : beside(status, errorText(error), view, 'red')),
   ];
 };
 

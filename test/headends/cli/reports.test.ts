@@ -57,15 +57,21 @@ test('cells of one agent that ended alike share a line; --verbose shows each, up
   expect(verbose.stderr).toMatch(/\n├─researcher +completed/u);
 });
 
-test('lines say which of several cells of an agent they are about', async () => {
-  const { stderr } = await cli(['run', 'lead', 'x'], scene({ children: 2 }));
-  for (const words of [
-    '→ researcher#2  started',
-    'child:researcher#1  model',
-    'child:researcher#2  tool',
-    '← researcher#2',
-  ])
-    expect(stderr).toContain(words);
+test('a cell has one name in all lines, with a number from the second cell of its agent on', async () => {
+  const { stderr } = await cli(['run', 'lead', 'x'], scene({ children: 3 }));
+  const named = (pattern: RegExp) => new Set([...stderr.matchAll(pattern)].map(([, name]) => name));
+  const names = new Set(['researcher', 'researcher#2', 'researcher#3']);
+  for (const pattern of [/→ (\S+) {2}started/gu, /child:(\S+) {2}model/gu, /← (\S+) {2}/gu])
+    expect(named(pattern)).toEqual(names);
+});
+
+test('nothing is suggested to explain if no model was asked', async () => {
+  const given = scene();
+  const report = reportOf(given);
+  const cells = report.cells.map((cell) => ({ ...cell, turns: 0 }));
+  const { stderr } = await cli(['run', 'lead', 'x'], given, { behaviour: { report: { ...report, cells } } });
+  expect(stderr).toContain('Next steps:\n  npx cloister show ');
+  expect(stderr).not.toContain('explain');
 });
 
 test('an unknown cost names the models without a price', async () => {

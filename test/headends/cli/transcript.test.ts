@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { transcriptLines } from '../../../src/headends/cli/show-transcript.ts';
 import { cli, leadId, runId, scene } from './driver.ts';
 
 /** A path is not broken, so that it can be copied. */
@@ -23,6 +24,43 @@ test('a failed request and its retry are told as such, with the cause', async ()
   const { stdout } = await cli(['show', 'last', '--transcript']);
   expect(stdout).toContain('  failed              │ Busy. retry in 3 s (model_timeout)\n');
   expect(stdout).toMatch(/\n {2}turn 1 · retry 1 · /u);
+});
+
+test('the cause of a cell’s end is told once, and a file by the beginning of its hash', () => {
+  const error = {
+    code: 'model_timeout',
+    class: 'model',
+    summary: 'Busy.',
+    detail: 'Later.',
+    suggestion: 'Wait.',
+  } as const;
+  const hash = 'ab'.repeat(32);
+  const shown = [
+    { id: 0, category: 'DIALOG', origin: 'file', rule: 'attachment@1', text: `Attached:\n(file ${hash})`, whole: true },
+  ] as const;
+  const entry = {
+    at: 0,
+    turn: 1,
+    attempt: 1,
+    op: 1,
+    model: 'm',
+    shown,
+    removed: 0,
+    said: [],
+    ms: 5,
+    error,
+    results: [],
+  };
+  const cell = { cell: leadId, parent: null, agent: 'lead', goal: 'x', startedAt: 0, endedAt: 9, output: '' } as const;
+  const lines = (full: boolean): string =>
+    transcriptLines(
+      { run: runId, cells: [{ ...cell, status: 'failed', error, entries: [entry] }] },
+      { full, workspace: 'w', screen: { paint: (_, text) => text, columns: 79 } },
+    ).join('\n');
+  expect(lines(false).match(/Busy\./gu)).toHaveLength(1);
+  expect(lines(false)).toContain('(file abababababab…)');
+  expect(widest(lines(false))).toBeLessThan(80);
+  expect(lines(true)).toContain(hash);
 });
 
 test('a long output is cut, with the way to see the rest', async () => {

@@ -19,7 +19,9 @@ export const nextCommandLines = (
   report: RunReport,
   { folder, given, tasks, extra }: NextCommands,
 ): readonly string[] => {
-  const cell = report.cells.find(({ depth }) => depth > 0) ?? report.cells[0];
+  // A cell without a request was shown nothing.
+  const asked = report.cells.filter(({ turns }) => turns > 0);
+  const cell = asked.find(({ depth }) => depth > 0) ?? asked[0];
   const find = cell === undefined ? '' : findOption(report, cell.cell);
   const task = tasks.findLast(({ status }) => status === 'completed');
   const commands = [

@@ -83,10 +83,13 @@ const addCell = ({ cellsOf }: RunProgress, agent: string, cell: CellId): void =>
   cellsOf.set(agent, cells.add(cell));
 };
 
-/** `name`, with the number of the cell if its agent has several: `researcher#2`. */
+/**
+ * `name`, with a number for every cell of its agent but the first: `researcher`, `researcher#2`. The first gets none even when others
+ * have followed, so that a cell has one name in all lines.
+ */
 export const cellName = ({ cellsOf }: RunProgress, name: string, agent: string, cell: CellId): string => {
-  const cells = [...(cellsOf.get(agent) ?? [])];
-  return cells.length < 2 ? name : `${name}#${cells.indexOf(cell) + 1}`;
+  const at = [...(cellsOf.get(agent) ?? [])].indexOf(cell);
+  return at < 1 ? name : `${name}#${at + 1}`;
 };
 
 /** Ignores tasks of teams below the root: their cells appear in the tree. */
