@@ -297,6 +297,10 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
     { to: read, change: ({ sessions }) => sessions.find((one: Loose) => one.readAll).events.pop() },
     { to: read, change: ({ sessions }) => sessions.find((one: Loose) => one.readAll).events.splice(1, 1) },
   ],
+  'told = kept': [
+    { to: read, change: ({ sessions }) => sessions.find((one: Loose) => one.readAll).events.push({ id: 'x/99' }) },
+    { to: read, change: ({ sessions }) => (sessions.find((one: Loose) => one.readAll).events[0].at += 1) },
+  ],
   'only granted crossings happen': [
     { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.grants = ['result'])) },
     { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.grants = ['goal'])) },
@@ -463,6 +467,9 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
 
 const seedsMax = 400;
 
+/** Where a history is found that is hardly ever drawn. */
+const rareSeeds = new Map([[lateAnswer.to, 1_985]]);
+
 const histories = new Map<number, History>();
 
 const historyOf = async (seed: number): Promise<History> => {
@@ -472,7 +479,7 @@ const historyOf = async (seed: number): Promise<History> => {
 };
 
 const historyFor = async (fits: (history: History) => boolean): Promise<History> => {
-  for (let seed = 1; seed < seedsMax; seed++) {
+  for (const seed of [rareSeeds.get(fits) ?? 1, ...Array.from({ length: seedsMax - 1 }, (_, index) => index + 1)]) {
     const history = await historyOf(seed);
     if (fits(history)) return history;
   }

@@ -21,11 +21,10 @@ export const bugs: readonly Bug[] = [
   ),
   bug('a batch is acknowledged although its commit failed', 'commit-failed', '$(key): null'),
   bug('a failed batch does not fail the runs that had frames in it', 'batch-failed-runs', ''),
-  bug('frames are appended after a gap', 'frame-follows', '$(consequent)'),
-  bug('a run is taken over from a live process', 'run-owner-lives', ''),
-
   // invariant: told-after-commit
   bug('readers are told of a frame before its commit', 'told-after-commit', 'this.#pass(frame);'),
+  bug('frames are appended after a gap', 'frame-follows', '$(consequent)'),
+  bug('a run is taken over from a live process', 'run-owner-lives', ''),
 
   // Settled work, and work that is not safe to retry, is not repeated.
   bug('a tool that is not safe to retry runs again after a crash', 'step-never-repeated', ''),

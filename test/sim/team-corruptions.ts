@@ -60,7 +60,7 @@ const isEndOfMail = (record: Loose): boolean => record.type === 'settle' && reco
 
 /** Not a corruption: the clock is set while the answer is being written. */
 export const lateAnswer: Corruption = {
-  to: (history) => answeredInTime(history),
+  to: answeredInTime,
   change: (history) => passDeadline(history, ({ ended }) => ended !== undefined),
 };
 
