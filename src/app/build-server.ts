@@ -8,7 +8,6 @@ import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { absentRoutes, openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
-import { LocalCloister } from './local-cloister.ts';
 import { checkServerOptions } from './server-options.ts';
 import { packageVersion } from './package-folder.ts';
 import {
@@ -52,7 +51,7 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
       if (listening !== undefined) throw new CloisterError('options_invalid', 'The server is already listening.');
       const upgrade = socketUpgrade(mcp.sockets, { gate, limits, bodies, clock, isStopping });
       listening = await listen(app, { host, port, limits, upgrade });
-      if (options.resumeInterrupted !== false) agentService.adoptInterruptedRuns();
+      if (options.resumeInterrupted !== false) agentService.resumeInterruptedRuns();
       return { url: listenUrl(host, listening.port), port: listening.port };
     },
     async serveStdio(streams) {
@@ -81,7 +80,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   const names = options.agents ?? cloister.agents.map(({ name }) => name);
   checkServedAgents(names, cloister.agents, reservedNames);
   // A request cannot bring values of variables.
-  if (cloister instanceof LocalCloister) cloister.checkVariables(names);
+  cloister.checkVariables(names);
   if (options.tokens?.length === 0)
     throw new CloisterError('options_invalid', 'tokens: the list is empty, so no client could connect.');
   checkTokenEntries(options.tokens ?? [], names);
@@ -113,7 +112,10 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     clock,
     ...(log === undefined
       ? {}
-      : { ended: (run) => log({ type: 'run', ...run }), adopted: (run) => log({ type: 'resumed', ...run }) }),
+      : {
+          ended: (run) => log({ type: 'run', ...run }),
+          resumeAttempted: (attempt) => log({ type: 'resume', ...attempt }),
+        }),
   });
   const limits = { ...defaultLimits, ...options.limits };
   let stopping = false;

@@ -299,7 +299,6 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#shared.resources.redactFor(agent)?.text(text) ?? text;
   }
 
-  /** Throws `env_missing` if one of these agents needs values that only code could give to its runs. */
   checkVariables(agents: readonly string[]): void {
     for (const name of agents) this.#shared.resources.checkVariables?.(this.#agents.get(name));
   }

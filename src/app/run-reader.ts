@@ -74,16 +74,21 @@ export class RunReader {
   }
 
   async show(run: string, options: Parameters<RunArchive['show']>[1] = {}) {
-    checkOptions(options, { sees: seesShape, details: 'flag' });
+    checkOptions(options, { sees: seesShape, details: 'flag', answer: 'text' });
     await this.durable(parseRunId(run));
     const [frames, [found]] = await Promise.all([
       this.store.read(parseRunId(run)),
       this.store.list({ runs: [parseRunId(run)] }),
     ]);
-    const { sees, details = false } = options;
+    const { sees, details = false, answer } = options;
     const pause = this.#openPauses?.();
-    const report = await reportRun(frames, found?.state ?? 'interrupted', { sees, details, pause });
+    const report = await reportRun(frames, found?.state ?? 'interrupted', { sees, details, answer, pause });
     return details ? { ...report, events: await quoteAll(report.events, this.store) } : report;
+  }
+
+  async resumeTimes(run: string): Promise<readonly number[]> {
+    const frames = await this.store.read(parseRunId(run));
+    return frames.flatMap(({ record, at }) => (record.type === 'resume' ? [at] : []));
   }
 
   async transcript(run: string, options: TranscriptOptions = {}): Promise<Transcript> {

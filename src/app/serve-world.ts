@@ -108,7 +108,7 @@ const toServeLine = (line: ServerLine, cloister: Cloister): ServeLine => {
     const { defect, ...request } = line;
     return { ...request, defect: defect === undefined ? null : cloister.redact(describeDefect(defect)) };
   }
-  if (line.type === 'resumed') return line;
+  if (line.type === 'resume') return line;
   const { caller, agent, outcome } = line;
   const { run, status, failure, spent } = outcome;
   const { inputTokens, outputTokens, uncertain, usd, ms } = spent;

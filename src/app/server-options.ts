@@ -3,7 +3,7 @@ import type { OptionFields } from '#base/shapes';
 import type { Agent, ClientRules, Clock, Ids, RunOutcome, TokenEntry } from '#contracts';
 import { defaultLimits } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
-import type { AdoptedRun, SlotLimits } from '#app/serve';
+import type { ResumeAttempt, SlotLimits } from '#app/serve';
 
 /** The options of `openServer`. All are optional. */
 export type ServerOptions = {
@@ -45,7 +45,7 @@ export type ServerLine =
         readonly caller: string | null;
       })
   | { readonly type: 'run'; readonly caller: string; readonly agent: string; readonly outcome: RunOutcome }
-  | ({ readonly type: 'resumed' } & AdoptedRun);
+  | ({ readonly type: 'resume' } & ResumeAttempt);
 
 /** Agents served over HTTP. `openServer` returns one; call `listen`, and `stop` at the end. */
 export type Server = {

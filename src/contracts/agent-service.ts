@@ -34,7 +34,7 @@ export type AgentRequest = {
   /** Additional context. */
   readonly context?: readonly string[];
   /** Files that come with the input. */
-  readonly attachments?: NonNullable<DialogMessage['attachments']>;
+  readonly attachments?: readonly Attachment[];
   /** The client's system prompts, if the operator allows them; they cross as a `share` from outside. */
   readonly system?: readonly string[];
   /** Earlier messages as the client reports them; they cross as `history`. Cannot be combined with a conversation. */
@@ -157,8 +157,8 @@ export type ServedRun = {
   readonly outcome: Promise<RunOutcome>;
   /** Durable events from the start, live events from now on. */
   events(): AsyncIterable<RunEvent>;
-  /** Every failure so far; empty for a caller who does not see causes. */
-  causes(): Promise<readonly Cause[]>;
+  /** Every failure so far; undefined for a caller who does not see causes. */
+  causes(): Promise<readonly Cause[] | undefined>;
   /**
    * The answer as it is streamed. Ends with the run, or when the run waits for its client. All texts together end with the whole
    * answer, if there is one.
@@ -199,8 +199,8 @@ export type CallerRun = {
   readonly session: Pick<RunSession, 'outcome' | 'answer' | 'confirm' | 'agents'> | null;
   /** `details`: its events carry contents, if the caller sees them. */
   report(options?: { readonly details?: boolean }): Promise<RunReport>;
-  /** Every failure so far or, with the id of an answer, of the work that it ended. Empty for a caller who does not see causes. */
-  causes(answer?: string): Promise<readonly Cause[]>;
+  /** Every failure so far or, with the id of an answer, of the work that it ended; undefined for a caller who does not see causes. */
+  causes(answer?: string): Promise<readonly Cause[] | undefined>;
   /** Files of its dialog, with their bytes. */
   attachments(stored: readonly StoredAttachment[]): Promise<readonly Attachment[]>;
   /** The dialog of the run: its history, its goal, the messages between its caller and its agents, and its answer. */

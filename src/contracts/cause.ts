@@ -1,7 +1,6 @@
 // Why something in a run failed, for those who may see causes. No model is ever shown one.
 //
-//   failure-by-sees. How much of a failure somebody is told is decided here alone: for events, reports, outcomes and answers,
-//       in code as over every protocol.
+//   failure-by-sees. How much of one failure a reader is shown: events, reports, outcomes and answers use this.
 import { isDetailOfAnswer } from '#base';
 import type { CellId, ErrorCode, Failure, LimitName } from '#base';
 import type { Outcome } from './session.ts';
@@ -62,6 +61,9 @@ const describeFailed = ({ what, name, path, ended }: Cause): string => {
       return ended || name === path.at(-1) ? 'failed' : `agent ${name} gave no answer`;
   }
 };
+
+/** Whether an error says that a message gets no answer, not that the work on it failed. Every reader sees its detail. */
+export const isMessageError = (code: ErrorCode): boolean => code === 'cell_ended' || code === 'mail_unknown';
 
 /** Without its detail for a reader who does not see causes, unless the detail is about the run's own answer. */
 export const failureAsSeen = (failure: Failure, sees: Sees | undefined): Failure => {

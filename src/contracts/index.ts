@@ -109,7 +109,7 @@ export type {
   StepContext,
   OperationValue,
 } from './engine.ts';
-export { describeCause, failureAsSeen, outcomeAsSeen, type Cause } from './cause.ts';
+export { describeCause, failureAsSeen, isMessageError, outcomeAsSeen, type Cause } from './cause.ts';
 export type { Transcript, TranscriptCell, TranscriptEntry, TranscriptOptions, TranscriptResult } from './transcript.ts';
 export type { DurableEvent, EventDetails, EventError, LiveEvent, RunEvent, SaidPart, ShownPart } from './event.ts';
 export type {

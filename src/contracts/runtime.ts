@@ -151,8 +151,16 @@ export interface RunArchive {
     readonly most?: number | undefined;
     readonly since?: number | undefined;
   }): Promise<readonly RunSummary[]>;
-  /** `sees`: for a reader who may not see everything; default: `contents`. `details`: its events carry contents, if they may be seen. */
-  show(run: string, options?: { readonly sees?: Sees; readonly details?: boolean }): Promise<RunReport>;
+  /**
+   * `sees`: for a reader who may not see everything; default: `contents`. `details`: its events carry contents, if they may be seen.
+   * `answer`: the id of an answer; the causes are then those of the work that it ended.
+   */
+  show(
+    run: string,
+    options?: { readonly sees?: Sees; readonly details?: boolean; readonly answer?: string },
+  ): Promise<RunReport>;
+  /** When a run was resumed, in epoch milliseconds, oldest first. */
+  resumeTimes(run: string): Promise<readonly number[]>;
   /** The bytes of a file that came with the request of a run or with an earlier message. Rejects with `file_missing`. */
   attachment(run: string, sha256: string): Promise<Uint8Array>;
   /** What each model was shown, said and called. */
@@ -198,6 +206,8 @@ export interface Cloister extends RunStarter, RunArchive {
   register(agent: Agent): void;
   /** Removes an agent: it can no longer be run by name. Runs in progress continue. */
   remove(agent: string): void;
+  /** Throws `env_missing` if one of these agents needs values that neither the config nor the environment has. */
+  checkVariables(agents: readonly string[]): void;
   /** Rebuilds the list of runs, the step files and the outputs from the log, for one run or all. Returns the number of files. */
   rebuild(run?: string): Promise<number>;
   /** Stalls of the event loop since this Cloister was opened. */

@@ -1,5 +1,5 @@
 // `run(agent, input, { env })`: values of variables for one run, from code.
-import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openCloister, openServer } from 'cloister';
@@ -134,6 +134,13 @@ test('where no run can bring values, a missing variable is reported at once', as
   await expect(openCloister({ ...options, preconnect: true })).rejects.toThrow('Missing: KEY');
   await using cloister = await openCloister(options);
   await expect(openServer(cloister)).rejects.toMatchObject({ code: 'env_missing' });
+  const wrapped = new Proxy(cloister, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  await expect(openServer(wrapped)).rejects.toMatchObject({ code: 'env_missing' });
   // What else is wrong is reported when it is opened.
   const broken = createFolders({ ...files, 'helper.ai': ai('models: huose/m') });
   await expect(openCloister({ ...options, cwd: broken.cwd })).rejects.toThrow('No provider "huose" is configured');
@@ -318,6 +325,29 @@ test('a fork to another model can be given its key, is refused without it each t
   });
   expect(keys).toEqual([key]);
   expect(await cloister.replay(forked[0]!)).toMatchObject({ ok: true });
+});
+
+test('the values of one fork do not decide what is found for another', async () => {
+  const config = {
+    providers: { house, vault: { ...house, apiKey: '${VAULT}' } },
+    mcpServers: { box: { type: 'stdio', command: 'box', env: { PATH: '${BOX_PATH}' } } },
+  };
+  const folders = createFolders(
+    { 'lead.ai': ai('models: house/m\ntools: box'), '.ai-agent.json': config, 'bin/box': '#!/bin/sh\nexit 1\n' },
+    { env: { KEY: other, VAULT: other } },
+  );
+  chmodSync(folders.path('bin/box'), 0o755);
+  const cloister = await open(folders);
+  const withPath = (path: string) => ({ env: { BOX_PATH: folders.path(path) } });
+  const { run } = await cloister.run('lead', 'Go.', withPath('bin')).outcome;
+  const at = (await cloister.show(run)).cells[0]!.cell;
+  const failures: (string | undefined)[] = [];
+  for (const path of ['nowhere', 'bin']) {
+    const fork = await cloister.fork(run, { at, model: 'vault/m', ...withPath(path) });
+    failures.push((await fork.outcome).failure?.code);
+  }
+  // In the second, the command is found, and exits.
+  expect(failures).toEqual(['server_missing', 'server_failed']);
 });
 
 test('a run is not refused for a model that has another to fall back on, and uses both if it is given the key', async () => {

@@ -35,14 +35,12 @@ type LookUpOptions = {
   readonly inspectOnly: boolean;
   /** Nothing will be connected to. */
   readonly offline: boolean;
-  /** The values of the run for which it is looked up. */
-  readonly env: Overlay;
 };
 
 export const lookUpAgent = async (
   agent: Agent,
   configs: Configs,
-  { isOptional, inspectOnly, offline, env }: LookUpOptions,
+  { isOptional, inspectOnly, offline }: LookUpOptions,
 ): Promise<LookedUpAgent> => {
   const { resolved, layers, unusedMcpFile } = configs.forFile(agent.file);
   const required = findRequiredConfig(agent.resources, resolved, unusedMcpFile);
@@ -63,7 +61,6 @@ export const lookUpAgent = async (
   const { overlay, missing } = overlayFor(
     entries.map(({ value }) => value),
     layers,
-    env,
   );
   const context = { overlay: withFakeValues(overlay, missing), missing, env: configs.launch.env, inspectOnly };
   for (const [server, { sourced, only }] of required.servers) {

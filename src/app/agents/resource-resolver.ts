@@ -104,7 +104,7 @@ export class ResourceResolver {
       if (!this.#lookedUp.has(key)) {
         const { inspectOnly, offline } = this.#options;
         // Without its compactor, an agent works as if it had none.
-        const options = { isOptional: compactors.has(agent), inspectOnly, offline, env: this.#env };
+        const options = { isOptional: compactors.has(agent), inspectOnly, offline };
         this.#lookedUp.set(key, await lookUpAgent(agent, this.#configs, options));
         this.#byAgent = new WeakMap();
       }

@@ -3,9 +3,9 @@
 //   run-belongs-to-caller. A run belongs to the caller that started it; for every other caller it does not exist.
 //   contents-by-token. Transcripts, and events with contents, only for a caller whose token shows contents.
 //   run-visible-at-once. As soon as it was started here, even before its first record.
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
-import { seesCauses, failureAsSeen, outcomeAsSeen } from '#contracts';
+import { failureAsSeen, isMessageError, outcomeAsSeen, seesCauses } from '#contracts';
 import type {
   Attachment,
   StoredAttachment,
@@ -59,9 +59,10 @@ export const findCallerRun = async (
   if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
   const { sees = 'answers' } = caller;
-  const causes = async (answer?: string): Promise<readonly Cause[]> => {
-    if (!seesCauses(sees)) return [];
-    return session?.causes(answer === undefined ? {} : { answer }) ?? (await report()).causes;
+  const causes = async (answer?: string): Promise<readonly Cause[] | undefined> => {
+    if (!seesCauses(sees)) return undefined;
+    if (session !== null) return session.causes(omitUndefined({ answer }));
+    return (await archive.show(run, { sees, ...omitUndefined({ answer }) })).causes;
   };
   const report = (options: { readonly details?: boolean } = {}): Promise<RunReport> =>
     archive.show(run, { sees, ...options });
@@ -99,9 +100,9 @@ const callerSession = (session: RunSession, sees: Sees): NonNullable<CallerRun['
   agents: () => session.agents(),
 });
 
-/** Why there is no answer. What these codes say is about the message, not about the work on it. */
+/** Why there is no answer. */
 const visibleError = (error: CloisterError, sees: Sees): CloisterError => {
-  if (error.code === 'cell_ended' || error.code === 'mail_unknown') return error;
+  if (isMessageError(error.code)) return error;
   const { code, detail, retryAfterMs } = failureAsSeen(error.failure, sees);
   return new CloisterError(code, detail, retryAfterMs === undefined ? {} : { retryAfterMs });
 };

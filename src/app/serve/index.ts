@@ -9,7 +9,7 @@ export {
   isLoopback,
   listenUrl,
 } from './check-server-setup.ts';
-export type { AdoptedRun } from './adopt-runs.ts';
+export type { ResumeAttempt } from './interrupted-runs.ts';
 export { LocalAgentService } from './local-agent-service.ts';
 export { RateLimiter, TokenRegistry, temporaryTokenEntry } from './token-registry.ts';
 export { SlotQueue, slotLimitsFor } from './slot-queue.ts';

@@ -14,13 +14,11 @@ import type {
   Caller,
   ClientToolResults,
   ClientRules,
-  Cloister,
   CallerRun,
   RunOutcome,
   RunCommand,
   RunCommandName,
   RunCommandResults,
-  RunOptions,
   RunSession,
   RunSummary,
   ServedRun,
@@ -28,13 +26,13 @@ import type {
   RequestState,
   TokenEntry,
 } from '#contracts';
-import { adopterFor } from './adopt-runs.ts';
-import type { RunAdopter } from './adopt-runs.ts';
+import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
 import { CallerAgents } from './caller-agents.ts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin, checkMayResume, startServedRun } from './start-run.ts';
+import type { StartKind } from './start-run.ts';
 import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
 import { findCallerRun, listCallerRuns } from './caller-runs.ts';
@@ -46,19 +44,13 @@ import type { ResidentRun } from './resident-sessions.ts';
 import { KeyedRequests } from './keyed-requests.ts';
 import { serveRun } from './served-run.ts';
 
-/** How a run is started, unless it is simply new. */
-type StartKind = {
-  readonly resume?: (cloister: Cloister) => Promise<RunSession>;
-  readonly only?: NonNullable<RunOptions['only']>;
-};
-
 export class LocalAgentService implements AgentService {
   readonly #ports: AgentServicePorts;
   readonly #live = new PromptlyReleasingMap<RunId, ActiveRun>();
   readonly #allowances: Allowances;
   readonly #tools: ClientTools;
   readonly #residents: ResidentSessions;
-  readonly #adopter: RunAdopter;
+  readonly #resumer: InterruptedRunResumer;
   readonly #keyed: KeyedRequests;
   readonly #agents: CallerAgents;
   /** By the caller object, which is unique to one request. */
@@ -83,17 +75,18 @@ export class LocalAgentService implements AgentService {
     this.#keyed = new KeyedRequests({
       ...ports,
       findActive: (run) => this.#live.get(run),
-      resume: (caller, run) => this.#resumeWithSlot(caller, run, undefined),
+      resume: (caller, run) => this.#resumeWithSlot(caller, run),
     });
-    this.#adopter = adopterFor(ports, {
+    this.#resumer = new InterruptedRunResumer({
+      ...ports,
       isLive: (run) => this.#live.get(run) !== undefined,
-      resume: (caller, run) => this.resumeRun(caller, run),
+      resume: (caller, run, signal) => this.#whileStarting(this.#resumeWithSlot(caller, run, signal, true)),
     });
   }
 
   /** Resumes the interrupted runs of its callers, in the background: now, and again after the store has failed. */
-  adoptInterruptedRuns(): void {
-    void this.#adopter.adopt();
+  resumeInterruptedRuns(): void {
+    void this.#resumer.resume();
   }
 
   get clients(): ClientRules {
@@ -126,13 +119,14 @@ export class LocalAgentService implements AgentService {
     return this.#whileStarting(this.#resumeWithSlot(caller, run, signal));
   }
 
-  async #resumeWithSlot(caller: Caller, run: string, signal: AbortSignal | undefined): Promise<ServedRun> {
+  async #resumeWithSlot(caller: Caller, run: string, signal?: AbortSignal, detached = false): Promise<ServedRun> {
     const found = await this.find(caller, run);
     checkMayResume(found);
     const { summary } = found;
     // A run that is not long-lived needs no place among the residents, but that shows only when it is resumed.
     const request = { agent: summary.agent, input: summary.goal, resident: true };
-    return this.#startWithSlot(caller, request, signal, { resume: (cloister) => cloister.resume(summary.run) });
+    const resume: StartKind['resume'] = (cloister) => cloister.resume(summary.run);
+    return this.#startWithSlot(caller, request, signal, { resume, detached });
   }
 
   #whileStarting(started: Promise<ServedRun>): Promise<ServedRun> {
@@ -147,7 +141,7 @@ export class LocalAgentService implements AgentService {
     caller: Caller,
     request: AgentRequest,
     signal: AbortSignal | undefined,
-    { resume, only }: StartKind = {},
+    { resume, only, detached = false }: StartKind = {},
   ): Promise<ServedRun> {
     const entry = this.#entry(caller);
     const agent = this.agent(caller, request.agent);
@@ -180,7 +174,8 @@ export class LocalAgentService implements AgentService {
       const withTools = client === undefined ? options : { ...options, tools: client.definitions };
       const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
       session = started instanceof Promise ? await started : started;
-      served = this.#serve(session, { caller, agent, request, slot, settle, client, resident }, signal);
+      const held = { caller, agent, request, slot, settle, client, resident };
+      served = this.#serve(session, held, detached ? undefined : signal);
     } catch (error) {
       session?.cancel();
       client?.discard();
@@ -275,7 +270,7 @@ export class LocalAgentService implements AgentService {
    */
   async drain(graceMs: number): Promise<readonly RunId[]> {
     this.#stopping = true;
-    this.#adopter.stop();
+    this.#resumer.stop();
     this.#tools.stop();
     for (const { session } of this.#live.values()) finishResident(session);
     const late = Promise.withResolvers<void>();
@@ -337,7 +332,7 @@ export class LocalAgentService implements AgentService {
     outcome.then(over, () => {
       over(null);
       // It could not be recorded to its end.
-      this.#adopter.adoptLater();
+      this.#resumer.resumeLater();
     });
     outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
     if (this.#stopping) finishResident(session);

@@ -4,8 +4,8 @@
 //   served-run-waits-without-slot. The run holds no slot while it waits for its client; the request that continues it has
 //       acquired one.
 import { CloisterError } from '#base';
-import { seesCauses, outcomeAsSeen } from '#contracts';
-import type { ServedRun, Agent, AgentRequest, Caller, Cause, RunOutcome, RunSession } from '#contracts';
+import { outcomeAsSeen, seesCauses } from '#contracts';
+import type { ServedRun, Agent, AgentRequest, Caller, RunOutcome, RunSession } from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
 import { answerPieces, eagerEvents } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
@@ -73,7 +73,7 @@ const runInfo = ({ session, agent, startedAt, caller }: ActiveRun) => ({
   startedAt,
   cancel: () => session.cancel(),
   // probe: served-causes
-  causes: async (): Promise<readonly Cause[]> => (seesCauses(caller.sees) ? session.causes() : []),
+  causes: async () => (seesCauses(caller.sees) ? session.causes() : undefined),
 });
 
 const serveWholeRun = (active: ActiveRun, options: PiecesOptions, signal: AbortSignal | undefined): ServedRun => {

@@ -1,6 +1,6 @@
 // What a service of agents is given.
 import type { ClientRules, Clock, Cloister, RunOutcome } from '#contracts';
-import type { AdoptedRun } from './adopt-runs.ts';
+import type { ResumeAttempt } from './interrupted-runs.ts';
 import type { SlotQueue } from './slot-queue.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
@@ -19,7 +19,7 @@ export type AgentServicePorts = {
   /** Called for every run that has ended. */
   readonly ended?: (run: EndedRun) => void;
   /** Called for every interrupted run that was found: resumed, or left alone. */
-  readonly adopted?: (run: AdoptedRun) => void;
+  readonly resumeAttempted?: (attempt: ResumeAttempt) => void;
 };
 
 type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };

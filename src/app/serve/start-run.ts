@@ -1,6 +1,15 @@
 // Starts a request as a run, as a turn of one of the caller's conversations, or as a resident.
 import { CloisterError, omitUndefined } from '#base';
-import type { AgentRequest, Budget, Caller, CallerRun, RunSession, RunStarter, ToolDefinition } from '#contracts';
+import type {
+  AgentRequest,
+  Budget,
+  Caller,
+  CallerRun,
+  Cloister,
+  RunSession,
+  RunStarter,
+  ToolDefinition,
+} from '#contracts';
 
 type StartOptions = {
   /** Of a request that may come twice. */
@@ -8,6 +17,14 @@ type StartOptions = {
   readonly caller: string;
   readonly budget?: Budget;
   readonly tools?: readonly ToolDefinition[];
+};
+
+/** How a run is started, unless it is simply new. */
+export type StartKind = {
+  readonly resume?: (cloister: Cloister) => Promise<RunSession>;
+  readonly only?: NonNullable<StartOptions['only']>;
+  /** The signal removes it from the queue, but does not cancel the run. */
+  readonly detached?: boolean;
 };
 
 /** Throws or rejects if the request is invalid. */

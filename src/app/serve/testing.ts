@@ -1,4 +1,4 @@
 // What only tests use of this room.
 export { eventsAfter } from './caller-runs.ts';
 export type { ReleaseSlot } from './slot-queue.ts';
-export { RunAdopter } from './adopt-runs.ts';
+export { InterruptedRunResumer } from './interrupted-runs.ts';

@@ -16,7 +16,7 @@ import type {
   Spent,
   Stalls,
 } from '#contracts';
-import { listCauses } from './causes.ts';
+import { listAnswerCauses, listCauses } from './causes.ts';
 import { addCounts, countEvent, sumModels, toFigures, emptyCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { isCountedStep } from './accounts.ts';
@@ -41,6 +41,8 @@ type ReportOptions = {
   readonly sees?: Sees | undefined;
   /** Whether its events carry contents, if the reader may see them. */
   readonly details?: boolean | undefined;
+  /** The id of an answer: the causes are those of the work that it ended. */
+  readonly answer?: string | undefined;
   /** Awaited before each frame, so that other work can be done in between; undefined: no need. */
   readonly pause?: (() => Promise<void> | undefined) | undefined;
 };
@@ -49,7 +51,7 @@ type ReportOptions = {
 export const reportRun = async (
   frames: readonly Frame[],
   state: RunSummary['state'],
-  { sees = 'contents', details, pause }: ReportOptions = {},
+  { sees = 'contents', details, answer, pause }: ReportOptions = {},
 ): Promise<RunReport> => {
   const states = new Map<CellId, CellState>();
   const fold = projectEvents(sees, details);
@@ -98,7 +100,7 @@ export const reportRun = async (
     endedAt: root.end?.at ?? null,
     cells,
     events,
-    causes: seesCauses(sees) ? listCauses(events) : [],
+    causes: !seesCauses(sees) ? [] : answer === undefined ? listCauses(events) : listAnswerCauses(events, answer),
   };
 };
 

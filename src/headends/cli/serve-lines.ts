@@ -118,7 +118,7 @@ export const serveLine = (line: ServeLine, at: number, paint: Paint): string => 
       ...(code === null ? [] : [code]),
     ].join('  ');
   }
-  if (line.type === 'resumed') {
+  if (line.type === 'resume') {
     const { caller, agent, run, code } = line;
     const what = code === null ? paint('green', 'resumed') : paint('yellow', `not resumed: ${code}`);
     return [time, `run ${run}`, agent, what, caller].join('  ');

@@ -1,7 +1,7 @@
 // Starts one run for one request: waits for it, streams it, or leaves it running.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import { seesCauses } from '#contracts';
+import { isMessageError } from '#contracts';
 import type {
   Agent,
   AgentRequest,
@@ -48,7 +48,7 @@ export const askAgent = async (
     call.signal,
   );
   const value = async (): Promise<JsonObject> => ({
-    ...restOutcomeJson(await run.outcome, await causesFor(call, run)),
+    ...restOutcomeJson(await run.outcome, await run.causes()),
     ...(request.conversation === undefined ? {} : { conversation: request.conversation }),
     ...(parsed.details ? await details(service, call, run) : {}),
   });
@@ -89,12 +89,8 @@ const firstReply = async (service: AgentService, call: AdmittedRequest, served: 
   const found = await service.find(call.caller, run);
   if (found.session !== null) return answerReply({ ...found, session: found.session }, undefined, call);
   const ended = await outcome;
-  return outcomeReply(ended, restOutcomeJson(ended, await causesFor(call, served)));
+  return outcomeReply(ended, restOutcomeJson(ended, await served.causes()));
 };
-
-/** Undefined for a caller who does not see causes. */
-const causesFor = async ({ caller }: AdmittedRequest, run: ServedRun): Promise<readonly Cause[] | undefined> =>
-  seesCauses(caller.sees) ? run.causes() : undefined;
 
 const details = async (service: AgentService, { caller }: AdmittedRequest, { run }: ServedRun): Promise<JsonObject> =>
   detailsJson(await (await service.find(caller, run)).report({ details: true }));
@@ -112,11 +108,10 @@ export type RunningRun = CallerRun & { readonly session: NonNullable<CallerRun['
 export const answerReply = async (
   found: RunningRun,
   message: string | undefined,
-  { signal, caller }: Pick<AdmittedRequest, 'signal' | 'caller'>,
+  { signal }: Pick<AdmittedRequest, 'signal'>,
 ): Promise<RouteReply> => {
   const answer = await awaitAnswer(found, message, signal);
-  const causes = seesCauses(caller.sees) ? await found.causes(answer.id) : undefined;
-  const body = restAnswerJson(found.summary.run, answer, causes);
+  const body = restAnswerJson(found.summary.run, answer, await found.causes(answer.id));
   const { error, text } = answer;
   return error === null || text !== '' ? { status: 200, body } : { status: httpStatus(error), body, code: error };
 };
@@ -134,8 +129,8 @@ export const awaitAnswer = async (
 };
 
 /** If the run failed, the client gets the error code and the causes that it sees. */
-const runFailedError = (error: unknown, causes: readonly Cause[]): unknown => {
-  if (!(error instanceof CloisterError) || error.code === 'cell_ended' || error.code === 'mail_unknown') return error;
+const runFailedError = (error: unknown, causes: readonly Cause[] | undefined): unknown => {
+  if (!(error instanceof CloisterError) || isMessageError(error.code)) return error;
   return new RunFailedError({ code: error.code }, causes);
 };
 

@@ -3,7 +3,6 @@ import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { about, boolean, listOf, object, openObject, string, whole } from '#base/shapes';
 import type { Of } from '#base/shapes';
-import { seesCauses } from '#contracts';
 import type {
   AdmittedRequest,
   CallerRun,
@@ -203,9 +202,9 @@ const checkEventExists = async (found: CallerRun, after: string, where: string):
 };
 
 /** The outcome; null if the client is gone, or the run continues elsewhere. */
-const finalOutcome = async (found: CallerRun, { signal, caller }: AdmittedRequest): Promise<JsonObject | null> => {
+const finalOutcome = async (found: CallerRun, { signal }: AdmittedRequest): Promise<JsonObject | null> => {
   if (signal.aborted) return null;
   const outcome = (await found.session?.outcome) ?? reportedOutcome(await found.report());
   if (outcome.status === 'running') return null;
-  return restOutcomeJson(outcome, seesCauses(caller.sees) ? await found.causes() : undefined);
+  return restOutcomeJson(outcome, await found.causes());
 };

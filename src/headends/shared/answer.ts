@@ -34,7 +34,8 @@ export type AnswerEnd = {
   readonly spent: SpentTokens;
   readonly answer: ServedAnswer;
   readonly calls: readonly ClientCall[];
-  readonly causes: readonly Cause[];
+  /** Undefined for a caller who does not see causes. */
+  readonly causes: readonly Cause[] | undefined;
 };
 
 /** Call it after reading the pieces, if they are read at all. Throws if there is no answer. */

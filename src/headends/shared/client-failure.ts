@@ -79,7 +79,7 @@ export const clientError = (error: unknown): ClientFailure => {
 /** A run without an answer. Its causes are told; for a caller who does not see them, there are none. */
 export class RunFailedError extends CloisterError {
   readonly causes: readonly Cause[];
-  constructor({ code, retryAfterMs }: Failure, causes: readonly Cause[]) {
+  constructor({ code, retryAfterMs }: Failure, causes: readonly Cause[] = []) {
     super(code, undefined, retryAfterMs === undefined ? {} : { retryAfterMs });
     this.causes = causes;
   }

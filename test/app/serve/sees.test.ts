@@ -178,6 +178,25 @@ test.each(levels.flatMap((sees) => [{ sees }, { sees, tools: [clientTool] }]))(
   },
 );
 
+test('the causes of one answer are the same after the run has ended', async () => {
+  const service = openService(await openFailing());
+  const caller = { name: 'causes', sees: 'causes' } as const;
+  const { run, outcome, cancel } = await service.startRun(caller, { agent: 'echo', input: 'Go.', resident: true });
+  const running = await service.find(caller, run);
+  const first = await running.session!.answer();
+  const message = await service.do(caller, run, { do: 'send', text: 'Again.' });
+  const second = await running.session!.answer(message);
+  const causesIn = async (found: CallerRun) => [await found.causes(first.id), await found.causes(second.id)];
+  const live = await causesIn(running);
+  expect(live[1]).toMatchObject([{ code: 'model_server', times: 1 }]);
+  cancel();
+  await outcome;
+  const ended = await service.find(caller, run);
+  expect(ended.session).toBeNull();
+  expect(await causesIn(ended)).toEqual(live);
+  expect(await ended.causes()).not.toEqual(live[1]);
+});
+
 test.each(levels)('over every protocol, a client whose token sees %s is told no more', async (sees) => {
   const cloister = await openFailing();
   const tokens = levels.map((name) => ({ name, sees: name, sha256: hashToken(name) }));

@@ -195,6 +195,8 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       throw new Error('not here');
     },
     tasks: async () => [],
+    checkVariables: () => undefined,
+    resumeTimes: async () => [],
     attachment: async () => new Uint8Array(),
     runTurn: async (...asked) => {
       behaviour.onTurn?.(...asked);

@@ -158,7 +158,7 @@ export class FakeService implements AgentService {
       outcome: settled,
       events: () => this.#events(run),
       pieces: () => nothing(),
-      causes: async () => [],
+      causes: async () => undefined,
       cancel: () => undefined,
     };
   }
@@ -175,7 +175,7 @@ export class FakeService implements AgentService {
       outcome: Promise.resolve(ended),
       events: () => this.#events(summary.run),
       pieces: () => nothing(),
-      causes: async () => [],
+      causes: async () => undefined,
       cancel: () => undefined,
     };
   }
@@ -207,7 +207,7 @@ export class FakeService implements AgentService {
       summary: summaryOf(run as RunId, kept),
       session: kept.session,
       report: async () => reportOf(run as RunId, kept),
-      causes: async () => [],
+      causes: async () => undefined,
       attachments: async () => [],
       dialog: async () => [{ by: 'person', text: 'x' }],
       transcript: async () => ({ run: run as RunId, cells: [] }),

@@ -209,7 +209,7 @@ export type RunningServer = ServerBanner & {
 export type ServeLine =
   /** An interrupted run was found. `code`: why it was not resumed; null: it was. */
   | {
-      readonly type: 'resumed';
+      readonly type: 'resume';
       readonly caller: string;
       readonly agent: string;
       readonly run: string;

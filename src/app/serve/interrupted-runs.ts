@@ -1,0 +1,141 @@
+// Resumes the runs that a crash, or a disk that failed, has interrupted.
+//
+//   resumes-own-runs-only. Those of callers that have a token here, with agents that are served here.
+//   resumes-by-caller. Oldest first, each in its caller's own slots: no caller's runs wait for those of another caller.
+//   resumes-with-back-off. A run that was resumed recently waits, and twice as long each time, so that a run that takes the process
+//       down does not do so again and again.
+import { CloisterError } from '#base';
+import type { ErrorCode, RunId } from '#base';
+import type { Caller, Clock, RunArchive, RunSummary } from '#contracts';
+import type { TokenRegistry } from './token-registry.ts';
+
+/** What became of an interrupted run. `code`: why it was left alone; null: it was resumed. */
+export type ResumeAttempt = {
+  readonly run: RunId;
+  readonly caller: string;
+  readonly agent: string;
+  readonly code: ErrorCode | null;
+};
+
+type ResumerPorts = {
+  readonly clock: Clock;
+  readonly cloister: Pick<RunArchive, 'runs' | 'resumeTimes'>;
+  /** Names of the served agents. */
+  readonly agents: readonly string[];
+  readonly tokens: Pick<TokenRegistry, 'entry'>;
+  /** Whether the run is running here. */
+  readonly isLive: (run: RunId) => boolean;
+  /** Resolves when the run works again. The signal removes it from the queue for a slot. */
+  readonly resume: (caller: Caller, run: RunId, signal: AbortSignal) => Promise<unknown>;
+  readonly resumeAttempted?: ((attempt: ResumeAttempt) => void) | undefined;
+};
+
+export class InterruptedRunResumer {
+  readonly #ports: ResumerPorts;
+  /** Runs that cannot be resumed, whatever happens: their agent has changed, or their client's tools are gone. */
+  readonly #unresumable = new Set<RunId>();
+  /** Runs that are being resumed, or wait for a slot or for an older run of their caller. */
+  readonly #inProgress = new Set<RunId>();
+  readonly #stop = new AbortController();
+  #stopTimer: (() => void) | null = null;
+  /** When the timer ends. */
+  #dueAt = Infinity;
+
+  constructor(ports: ResumerPorts) {
+    this.#ports = ports;
+  }
+
+  /** Resumes what is there. Never rejects. */
+  async resume(): Promise<void> {
+    if (this.#isStopped) return;
+    try {
+      const runs = (await this.#ports.cloister.runs())
+        .filter((run) => this.#mayResume(run))
+        .toSorted((one, other) => one.startedAt - other.startedAt);
+      for (const { run } of runs) this.#inProgress.add(run);
+      const callers = Map.groupBy(runs, ({ caller }) => caller);
+      await Promise.all([...callers.values()].map((own) => this.#resumeInOrder(own)));
+    } catch {
+      // The store cannot be read now; it may come back.
+      this.resumeLater();
+    }
+  }
+
+  /** Tries again after a while, or earlier if that is due already. */
+  resumeLater(ms: number = retryMs): void {
+    const dueAt = this.#ports.clock.now() + ms;
+    if (this.#isStopped || dueAt >= this.#dueAt) return;
+    this.#stopTimer?.();
+    this.#dueAt = dueAt;
+    this.#stopTimer = this.#ports.clock.timer(ms, () => {
+      this.#dueAt = Infinity;
+      this.#stopTimer = null;
+      void this.resume();
+    });
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#stopTimer?.();
+    this.#stopTimer = null;
+  }
+
+  get #isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  #mayResume({ state, caller, agent, run }: RunSummary): boolean {
+    const { agents, isLive, tokens } = this.#ports;
+    return (
+      state === 'interrupted' &&
+      caller !== null &&
+      agents.includes(agent) &&
+      !isLive(run) &&
+      tokens.entry({ name: caller }) !== undefined &&
+      !this.#unresumable.has(run) &&
+      !this.#inProgress.has(run)
+    );
+  }
+
+  async #resumeInOrder(runs: readonly RunSummary[]): Promise<void> {
+    for (const one of runs) {
+      const wait = this.#isStopped ? 0 : await this.#resumeOne(one);
+      this.#inProgress.delete(one.run);
+      if (wait > 0) this.resumeLater(wait);
+    }
+  }
+
+  /** Returns how long to wait before it is tried again; 0: it is done. */
+  async #resumeOne(summary: RunSummary): Promise<number> {
+    const { run, agent } = summary;
+    const caller = summary.caller ?? '';
+    const { cloister, resume, resumeAttempted } = this.#ports;
+    try {
+      const wait = this.#backOff(await cloister.resumeTimes(run));
+      if (wait > 0) return wait;
+      await resume({ name: caller }, run, this.#stop.signal);
+      resumeAttempted?.({ run, caller, agent, code: null });
+      return 0;
+    } catch (error) {
+      const code = error instanceof CloisterError ? error.code : 'defect';
+      // Somebody else has it, or it has ended meanwhile.
+      if (this.#isStopped || code === 'run_owned' || code === 'run_ended' || code === 'run_unknown') return 0;
+      if (transientCodes.includes(code)) return retryMs;
+      this.#unresumable.add(run);
+      resumeAttempted?.({ run, caller, agent, code });
+      return 0;
+    }
+  }
+
+  #backOff(resumedAt: readonly number[]): number {
+    const now = this.#ports.clock.now();
+    const recent = resumedAt.filter((at) => at > now - rememberedMs);
+    const last = recent.at(-1);
+    return last === undefined ? 0 : Math.max(0, last + firstWaitMs * 2 ** (recent.length - 1) - now);
+  }
+}
+
+/** These may go away by themselves. */
+const transientCodes: readonly ErrorCode[] = ['store_failed', 'store_busy', 'server_busy', 'server_stopping'];
+
+const [retryMs, firstWaitMs, rememberedMs] = [10_000, 10_000, 3_600_000];
