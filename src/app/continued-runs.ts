@@ -30,9 +30,12 @@ export class ContinuedRuns {
   }
 
   /** Throws if a run cannot continue with the agents that are loaded and these values of variables. */
-  async check(frames: readonly Frame[], env: RunOptions['env']): Promise<ResumableRun & RunEnvironment> {
+  async check(
+    frames: readonly Frame[],
+    env: RunOptions['env'],
+    resources = resourcesWith(this.#shared.resources, env),
+  ): Promise<ResumableRun & RunEnvironment> {
     const resumable = checkResume(frames, (name) => this.#ports.agents.findInTree(name));
-    const resources = resourcesWith(this.#shared.resources, env);
     checkGivenAgain(frames, env);
     const forked = await this.prepareForks(frames, resources);
     for (const one of withChildren([resumable.agent])) resources.modelsOf(one);
@@ -70,14 +73,13 @@ export class ContinuedRuns {
     const { store, ids, clock } = this.#shared;
     const { agents, requests } = this.#ports;
     const run = ids.random() as RunId;
-    const redactor = resourcesWith(this.#shared.resources, env);
+    const resources = resourcesWith(this.#shared.resources, env);
     const frames = forkFrames(await store.read(parseRunId(original)), options, {
       run,
       now: clock.now(),
-      redact: (name, text) => redactor.redactFor(agents.findInTree(name) ?? null)?.text(text) ?? text,
+      redact: (name, text) => resources.redactFor(agents.findInTree(name) ?? null)?.text(text) ?? text,
     });
-    const resumable = await this.check(frames, env);
-    const { resources } = resumable;
+    const resumable = await this.check(frames, env, resources);
     if (goal !== undefined && at === frames[0]!.cell) requests.checkGoal(resumable.agent, goal, { resources });
     const log = await store.acquireRun(run);
     return this.startFromFrames(run, { ...resumable, log, saved: false }, signal);

@@ -16,8 +16,11 @@ export type FrameFold<T> = { next(frame: Frame): readonly T[] };
 /** Reads all frames of the run so far. */
 type ReadRecordedFrames = () => Promise<readonly Frame[]>;
 
-/** `lag` makes the item that says that live pieces were dropped. A piece of infinite size is the first that was. */
-type LivePiece<T> = { readonly piece: T; readonly bytes: number; readonly lag: () => T };
+/** Makes the item that says that live pieces were dropped. */
+type LagNotice<T> = { readonly lag: () => T };
+type LivePiece<T> = LagNotice<T> & { readonly piece: T; readonly bytes: number };
+/** What arrives before a reader has caught up; a notice stands for the first piece that was dropped. */
+type EarlyItem<T> = Frame | LivePiece<T> | LagNotice<T>;
 
 const waitingMax = 2_000;
 
@@ -27,7 +30,7 @@ export class FrameReader<T> {
   #waiting: { readonly item: T; readonly bytes: number }[] = [];
   #bytes = 0;
   /** What arrives while the log is read for this reader, in order. */
-  #beforeCatchUp: (Frame | LivePiece<T>)[] | null = [];
+  #beforeCatchUp: EarlyItem<T>[] | null = [];
   #earlyBytes = 0;
   #next = 0;
   #newest = -1;
@@ -75,7 +78,8 @@ export class FrameReader<T> {
     }
     for (const one of early) {
       if ('no' in one) this.frame(one);
-      else this.#addLive(one);
+      else if ('piece' in one) this.#addLive(one);
+      else this.#addLag(one);
     }
   }
 
@@ -86,20 +90,21 @@ export class FrameReader<T> {
     else if (!this.#lagging) this.#keepForLater(this.#beforeCatchUp, live);
   }
 
-  #keepForLater(early: (Frame | LivePiece<T>)[], live: LivePiece<T>): void {
+  #keepForLater(early: EarlyItem<T>[], live: LivePiece<T>): void {
     const isFull = this.#earlyBytes >= bufferedBytesMax;
     this.#earlyBytes += live.bytes;
-    if (!isFull) early.push(this.#earlyBytes < bufferedBytesMax ? live : { ...live, bytes: Infinity });
+    if (!isFull) early.push(this.#earlyBytes < bufferedBytesMax ? live : { lag: live.lag });
   }
 
   #addLive({ piece, bytes, lag }: LivePiece<T>): void {
     if (this.#lagging) return;
-    if (this.#behind || this.#isFull(bytes) || bytes === Infinity) return this.#lag(lag);
+    if (this.#behind || this.#isFull(bytes)) return this.#addLag({ lag });
     this.#push(piece, bytes);
     this.#wake?.();
   }
 
-  #lag(lag: () => T): void {
+  #addLag({ lag }: LagNotice<T>): void {
+    if (this.#lagging) return;
     this.#lagging = true;
     this.#push(lag(), pieceBytes);
     this.#wake?.();

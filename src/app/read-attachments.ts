@@ -117,7 +117,10 @@ export const checkModelsTake = (
   if (files.length === 0) return;
   if (models.some((model) => unsupportedType(model, files) === undefined)) return;
   const types = [...new Set(files.map(({ mediaType }) => mediaType))].join(', ');
-  throw new CloisterError('attachment_refused', `No model of agent "${agent}" takes ${types}.`);
+  throw new CloisterError(
+    'attachment_refused',
+    `No model of agent "${agent}" takes ${types}. The operator can allow it with "attachments" for one of its models in the config.`,
+  );
 };
 
 /** The size of the texts among them, in bytes. */

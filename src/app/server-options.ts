@@ -23,7 +23,7 @@ export type ServerOptions = {
   readonly origins?: readonly string[];
   /** How many runs may run, and how many requests may wait. */
   readonly slots?: Partial<SlotLimits>;
-  /** What clients may send and see. Default: no system prompts, no tools of their own, no activity. */
+  /** What clients may send and see. Default: no system prompts, no tools of their own, no activity, nothing ignored (`compat`). */
   readonly clients?: Partial<ClientRules>;
   /** How long a client may take for one tool call; default 5 minutes. */
   readonly clientToolMs?: number;
@@ -31,7 +31,7 @@ export type ServerOptions = {
   readonly resumeInterrupted?: boolean;
   /** How much a client may send, and how long it may take. */
   readonly limits?: Partial<HttpLimits>;
-  /** Called for each answered request and each ended run. */
+  /** Called for each answered request, each ended run, and each interrupted run that is found. */
   readonly log?: (line: ServerLine) => void;
   /** The time; for tests. */
   readonly clock?: Clock;

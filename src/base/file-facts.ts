@@ -1,6 +1,6 @@
-// Facts about a file that its first bytes tell: its type, the size of an image, the pages of a PDF. Nothing is decoded.
+// Facts about a file from its bytes, without decoding it: its type, the size of an image, the pages of a PDF.
 //
-//   facts-or-none. Damaged and hostile files give undefined, never an error, and each byte is read at most once.
+//   facts-or-none. Damaged and hostile files give undefined, never an error, in time linear in its size.
 
 const ascii = (bytes: Uint8Array, from: number, text: string): boolean =>
   [...text].every((char, index) => bytes[from + index] === char.charCodeAt(0));

@@ -16,6 +16,8 @@ export type Problem = {
   readonly message: string;
   /** The valid key or name that was probably meant. */
   readonly nearest: string | null;
+  /** Set if only a variable has no value: the file itself is valid. */
+  readonly code?: 'env_missing';
 };
 
 /** A sub-agent: a path relative to the file that lists it, or a name to look up; optionally with the output format this caller wants. */

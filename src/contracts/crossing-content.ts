@@ -29,14 +29,19 @@ export const decodeInheritedFiles = (content: string): InheritedFiles => JSON.pa
 /** An `attachment` crossing. */
 export const decodeAttachment = (content: string): StoredAttachment => JSON.parse(content) as StoredAttachment;
 
+type CrossedContents = readonly Pick<CrossingContent, 'kind' | 'content'>[];
+
+/** The files that came with the goal. */
+export const goalAttachments = (contents: CrossedContents = []): readonly StoredAttachment[] =>
+  contents.filter(({ kind }) => kind === 'attachment').map(({ content }) => decodeAttachment(content));
+
 /** The files that crossed: those of a goal, and those of earlier messages. */
-export const attachmentsIn = (
-  contents: readonly Pick<CrossingContent, 'kind' | 'content'>[] = [],
-): readonly StoredAttachment[] =>
-  contents.flatMap(({ kind, content }): readonly StoredAttachment[] => {
-    if (kind === 'attachment') return [decodeAttachment(content)];
-    return kind === 'history' ? decodeHistory(content).entries.flatMap(({ attachments = [] }) => attachments) : [];
-  });
+export const attachmentsIn = (contents: CrossedContents = []): readonly StoredAttachment[] => [
+  ...goalAttachments(contents),
+  ...contents
+    .filter(({ kind }) => kind === 'history')
+    .flatMap(({ content }) => decodeHistory(content).entries.flatMap(({ attachments = [] }) => attachments)),
+];
 
 /** The `goal` crossing of a team that was called with tasks, or from outside. */
 export const decodeTeamGoal = (content: string): TeamGoal => JSON.parse(content) as TeamGoal;

@@ -278,7 +278,13 @@ export { describeAttachment, type Attachment, type StoredAttachment } from './at
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';
 export { dialogMessageShape, nameExpected, priceShape, sentMessageShape, spawnCapsShape } from './shapes.ts';
-export { attachmentsIn, decodeAttachment, decodeDependency, decodeEnvelope } from './crossing-content.ts';
+export {
+  attachmentsIn,
+  decodeAttachment,
+  decodeDependency,
+  decodeEnvelope,
+  goalAttachments,
+} from './crossing-content.ts';
 export {
   decodeHistory,
   decodeInheritedFiles,

@@ -279,7 +279,7 @@ describe('what is refused, before anything is recorded', () => {
     const agent = lead(language, { models: [{ language, attachments: ['application/pdf'] }] });
     await using cloister = await openCloister({ agents: [agent], store: 'memory' });
     expect(() => cloister.run('lead', 'See.', { attachments: [photo] })).toThrow(
-      /No model of agent "lead" takes image\/png\./u,
+      /No model of agent "lead" takes image\/png\. The operator can allow it with "attachments"/u,
     );
     const { status } = await cloister.run('lead', 'Read.', {
       attachments: [{ mediaType: 'text/csv', data: Buffer.from('a,b') }],

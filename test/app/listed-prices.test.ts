@@ -1,4 +1,4 @@
-// The prices of models that are given as objects.
+// The prices of models that are given as objects, and the files that they take.
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
@@ -46,6 +46,20 @@ test('a model that the list does not have is refused under a budget in dollars',
     expect.objectContaining({ code: 'model_unpriced' }),
   );
   await expect(costOf({ models: [actingAs({ provider: 'mine', modelId: 'gpt-5-mini' })] })).rejects.toThrow(/mini/u);
+});
+
+test.each([
+  ['azure', 'gpt-5-mini', true],
+  ['amazon-bedrock', 'anthropic.claude-sonnet-4-5-20250929-v1:0', true],
+  ['amazon-bedrock', 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0', true],
+  ['amazon-bedrock', 'deepseek.r1-v1:0', false],
+])('whether a model of a cloud takes files is decided by its vendor: %s, %s', async (provider, modelId, isTaken) => {
+  const agent = defineAgent({ ...base, budget: {}, models: [actingAs({ provider, modelId })] });
+  await using cloister = await openCloister({ agents: [agent], store: 'memory' });
+  const data = Buffer.from('89504e470d0a1a0a0000000d4948445200000001000000010806', 'hex');
+  const start = () => cloister.run('one', 'See.', { attachments: [{ mediaType: 'image/png', data }] }).outcome;
+  if (isTaken) expect(await start()).toMatchObject({ status: 'completed' });
+  else expect(start).toThrow(expect.objectContaining({ code: 'attachment_refused' }));
 });
 
 test('a rehearsal keeps the price of its script', async () => {

@@ -161,10 +161,27 @@ test.each<[what: string, env: unknown, message: string]>([
   ['an object', { KEY: { key } }, 'env.KEY: expected a string, not object.'],
   ['an empty value', { KEY: '' }, 'env.KEY: the value is empty. Leave it out to use the value from the config.'],
   ['a NUL', { KEY: `${key}\0` }, 'env.KEY: the value contains a NUL character.'],
-  ['a name with a dash', { 'MY-KEY': key }, 'env.MY-KEY: a variable is named with letters, digits and underscores.'],
-  ['a name with =', { 'KEY=x': key }, 'env.KEY=x: a variable is named with letters, digits and underscores.'],
-  ['no name', { '': key }, 'env.: a variable is named with letters, digits and underscores.'],
-  ['__proto__', JSON.parse(`{"__proto__":"${key}"}`), 'env.__proto__: a variable is named'],
+  [
+    'a name with a dash',
+    { 'MY-KEY': key },
+    'env.MY-KEY: a variable name has letters, digits and underscores, and does not start with a digit.',
+  ],
+  [
+    'a name with =',
+    { 'KEY=x': key },
+    'env.KEY=x: a variable name has letters, digits and underscores, and does not start with a digit.',
+  ],
+  [
+    'no name',
+    { '': key },
+    'env.: a variable name has letters, digits and underscores, and does not start with a digit.',
+  ],
+  [
+    'a name with a digit first',
+    { '1A': key },
+    'env.1A: a variable name has letters, digits and underscores, and does not',
+  ],
+  ['a list as a value', { KEY: [key] }, 'env.KEY: expected a string, not a list.'],
 ])('%s is refused, without showing the value', async (_, env, message) => {
   const cloister = await open(createFolders(files, { env: { KEY: other } }));
   const options = { env: env as Record<string, string> };
@@ -179,6 +196,12 @@ test('inherited names are not values of the run', async () => {
   const cloister = await open(createFolders(files, { env: { KEY: other } }));
   const env = Object.create({ KEY: key }) as Record<string, string>;
   expect(await keysDuring(() => cloister.run('helper' in env ? 'x' : 'lead', 'Go.', { env }).outcome)).toEqual([other]);
+});
+
+test('a value named __proto__ is a value like any other', async () => {
+  const cloister = await open(createFolders(files, { env: { KEY: other } }));
+  const env = JSON.parse(`{"__proto__":"${key}"}`) as Record<string, string>;
+  expect(await keysDuring(() => cloister.run('lead', 'Go.', { env }).outcome)).toEqual([other]);
 });
 
 test('an agent whose definition contains the value is refused, because definitions are recorded', async () => {

@@ -1,3 +1,3 @@
 export { connectModel } from './connect-model.ts';
-export { loadPriceList, withKnownFacts } from './listed-price.ts';
+export { loadPriceList, withKnownFacts } from './known-facts.ts';
 export { modelFacts, similarModel } from './model-facts.ts';

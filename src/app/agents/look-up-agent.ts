@@ -65,7 +65,9 @@ export const lookUpAgent = async (
   const context = { overlay: withFakeValues(overlay, missing), missing, env: configs.launch.env, inspectOnly };
   for (const [server, { sourced, only }] of required.servers) {
     const prepare = (): Promise<FillServer> => prepareServer(server, only, { ...context, sourced });
-    const fills = offline ? [unreachableServer(server)] : await attempt('tools', prepare, failures);
+    const fills = offline
+      ? [() => () => failingSource(server, new CloisterError('offline'))]
+      : await attempt('tools', prepare, failures);
     for (const fill of fills) servers.push({ name: server, only, fill });
   }
   return { ...found, models: prepared, servers, failures };
@@ -92,15 +94,13 @@ export const operatorProblem = (key: UnlocatedProblem['key'], error: unknown): U
   return { key, message: `${error.message}${remedy}`, nearest: null };
 };
 
-const unreachableServer =
-  (name: string): FillServer =>
-  () =>
-  (): SourceUse['source'] => ({
-    name,
-    list: async () => {
-      throw new CloisterError('offline');
-    },
-  });
+/** A source that cannot be used, for this reason. */
+export const failingSource = (name: string, error: CloisterError): SourceUse['source'] => ({
+  name,
+  list: async () => {
+    throw error;
+  },
+});
 
 /** Any value will do, because nothing is sent. */
 export const withFakeValues = (overlay: Overlay, missing: readonly string[]): Overlay =>
@@ -131,7 +131,9 @@ export const missingProblems = (
     tools: missing.filter((name) => ofServers.has(name)),
   };
   return (['models', 'tools'] as const).flatMap((key) =>
-    lost[key].length === 0 ? [] : [{ key, message: `${missingVariablesMessage(lost[key])}.`, nearest: null }],
+    lost[key].length === 0
+      ? []
+      : [{ key, message: `${missingVariablesMessage(lost[key])}.`, nearest: null, code: 'env_missing' as const }],
   );
 };
 

@@ -13,7 +13,7 @@ export const problemsError = (problems: readonly Problem[], hint = ''): Cloister
 };
 
 /** Whether only a variable has no value. */
-export const isMissingVariable = ({ message }: Pick<Problem, 'message'>): boolean => message.startsWith('Missing:');
+export const isMissingVariable = ({ code }: Pick<Problem, 'code'>): boolean => code === 'env_missing';
 
 const shownMax = 50;
 

@@ -16,7 +16,7 @@ export type RequiredConfig = {
 };
 
 /** A problem without file and line. */
-export type UnlocatedProblem = Pick<Problem, 'message' | 'nearest'> & { readonly key: 'models' | 'tools' };
+export type UnlocatedProblem = Pick<Problem, 'message' | 'nearest' | 'code'> & { readonly key: 'models' | 'tools' };
 
 export const findRequiredConfig = (
   needs: Pick<AgentNeeds, 'models' | 'servers'>,

@@ -26,7 +26,14 @@ import {
 import type { Secrets } from '#core/registry';
 import { codeSources, resourcesFromCode, needsConfig, notLookedUp, withChildren } from './resources-from-code.ts';
 import type { Configs } from './configs.ts';
-import { lookUpAgent, missingProblems, modelsLacking, operatorProblem, withFakeValues } from './look-up-agent.ts';
+import {
+  failingSource,
+  lookUpAgent,
+  missingProblems,
+  modelsLacking,
+  operatorProblem,
+  withFakeValues,
+} from './look-up-agent.ts';
 import type { LookedUpAgent } from './look-up-agent.ts';
 import { toolsByServer } from './required-config.ts';
 import type { UnlocatedProblem } from './required-config.ts';
@@ -272,7 +279,9 @@ export class ResourceResolver {
     );
     const sources = lookedUp.servers.flatMap(({ name, only, fill }) => {
       const lost = requiredVariables(required.servers.get(name)!.sourced.value).filter((one) => missing.includes(one));
-      if (lost.length > 0) return [{ name, only, make: () => sourceWithout(name, lost) }];
+      // A run without these variables is refused, but it can be replayed.
+      const error = new CloisterError('env_missing', missingVariablesMessage(lost));
+      if (lost.length > 0) return [{ name, only, make: () => failingSource(name, error) }];
       return attempt('tools', () => {
         const make = fill({
           // probe: server-variables
@@ -301,14 +310,6 @@ export class ResourceResolver {
     return collected;
   }
 }
-
-/** A run without these variables is refused, but it can be replayed. */
-const sourceWithout = (name: string, missing: readonly string[]): SourceUse['source'] => ({
-  name,
-  list: async () => {
-    throw new CloisterError('env_missing', missingVariablesMessage(missing));
-  },
-});
 
 /** Whether one has the same models from the same file, and at least the same tools. */
 const covers = (one: LookedUpAgent['agent'], { file, resources: { caching, models, servers } }: Agent): boolean =>

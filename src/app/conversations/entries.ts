@@ -1,6 +1,6 @@
 // The entries of a conversation: requests, context and answers, from the logs of its turns.
 import type { RunId } from '#base';
-import { decodeAttachment, decodeHistory, decodeMail } from '#contracts';
+import { decodeHistory, decodeMail, goalAttachments } from '#contracts';
 import type { CrossingContent, Entry, Frame, HistoryEntry, Checkpoint } from '#contracts';
 import { shownCalls } from '#core/audit';
 
@@ -42,9 +42,8 @@ export const entriesOfRun = (frames: readonly Frame[]): readonly TurnEntry[] => 
   return entries;
 };
 
-/** The files that came with the goal. */
 const attachedTo = (received: readonly CrossingContent[]): Pick<Entry, 'attachments'> => {
-  const files = received.filter(({ kind }) => kind === 'attachment').map(({ content }) => decodeAttachment(content));
+  const files = goalAttachments(received);
   return files.length === 0 ? {} : { attachments: files };
 };
 

@@ -13,7 +13,7 @@ export { limitBehind, limitNames, limitSentence } from './limit-name.ts';
 export type { LimitName } from './limit-name.ts';
 export { errorText1 } from './recorded-text.ts';
 
-/** A failure as data. `detail` is what the outside world reported; it never leaves the cell that received it. */
+/** A failure as data. `detail` is what the outside world reported; it reaches no other cell; people see it if they may see causes. */
 export type Failure = {
   /** Stable, for programs; docs/ERRORS.md lists all of them. */
   readonly code: ErrorCode;

@@ -2,7 +2,7 @@
 import { decodeDependency, decodeEnvelope, decodeHistory, decodeMail, decodeRoutedMessages } from '#contracts';
 import type { CellId } from '#base';
 import type { CrossingEnd, SegmentRecord } from '#contracts';
-import { ruleFamily } from '#core/rules';
+import { isGoalFile, ruleFamily } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
 import type { CellContents, VisiblePart } from './cell-contents.ts';
 
@@ -51,7 +51,7 @@ const words: Readonly<Record<string, (given: Described) => string>> = {
   },
   history: (given) => describeHistory(given),
   attachment: ({ visible }) =>
-    visible.record.origin.with === undefined ? 'attached to your request' : 'attached to an earlier message',
+    isGoalFile(visible.record.origin) ? 'attached to your request' : 'attached to an earlier message',
   'left-out': () => 'note of the runtime',
   share: (given) => `shared by ${sender(given)}`,
   'shared-system': (given) =>

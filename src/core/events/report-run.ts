@@ -1,7 +1,7 @@
 // Reports a run for people: who did what, what it used, and how it ended.
 import { CloisterError, omitUndefined, readRecordedBy, unknownKind } from '#base';
 import type { CellId } from '#base';
-import { decodeAttachment, decodeHistory, seesCauses, failureAsSeen } from '#contracts';
+import { decodeHistory, failureAsSeen, goalAttachments, seesCauses } from '#contracts';
 import type {
   Attempt,
   Birth,
@@ -88,7 +88,7 @@ export const reportRun = async (
     goal: readGoal(events),
     caller: readCaller(frames),
     requestHash: first.record.requestHash ?? null,
-    attachments: readAttachments(first),
+    attachments: goalAttachments(first.contents),
     history: readHistory(first),
     ...omitUndefined({ chat: readChat(frames) }),
     recordedBy: readRecordedBy(first.record),
@@ -173,9 +173,6 @@ const readContinuedBy = ([first, ...rest]: readonly Frame[]): readonly string[] 
 };
 
 /** The history that the root cell received at its start. */
-const readAttachments = ({ contents = [] }: Frame): RunReport['attachments'] =>
-  contents.filter(({ kind }) => kind === 'attachment').map(({ content }) => decodeAttachment(content));
-
 const readHistory = ({ contents = [] }: Frame): RunReport['history'] => {
   const content = contents.find(({ kind }) => kind === 'history')?.content;
   return content === undefined ? [] : decodeHistory(content).entries.filter(({ category }) => category !== 'TOOLS');

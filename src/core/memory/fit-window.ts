@@ -7,7 +7,7 @@
 //   fit-keeps-pairs. A call and its result stay together: an output is shortened in place, and a turn is compacted as a whole.
 //   fit-frees-half. Outputs and dialog are reduced until half of the window is free, so that this does not happen every turn.
 import type { Category, RuleName, Segment, Source } from '#contracts';
-import { isMadeBy, ruleFamily } from '#core/rules';
+import { isGoalFile, isMadeBy, ruleFamily } from '#core/rules';
 import type { ContextWindow } from './context-window.ts';
 
 /** How many tokens may be in view, and the estimated number of tokens per byte. */
@@ -204,13 +204,9 @@ const reduceNewestTurn = (window: ContextWindow, bytesMax: number): void => {
     else window.drop(at, at, 'trim@1');
 };
 
-/** SYSTEM, the goal with its files, and the runtime's messages at the end of a session. */
+/** SYSTEM, the goal with its files, and the runtime's messages at the end of a session. Files of earlier messages are dialog. */
 const isFixed = ({ category, origin }: Segment): boolean =>
-  category === 'SYSTEM' || isMadeBy(origin.rule, ...fixed) || isGoalAttachment(origin);
-
-/** Files of earlier messages are dialog. */
-const isGoalAttachment = ({ rule, with: numbers }: Segment['origin']): boolean =>
-  isMadeBy(rule, 'attachment') && numbers === undefined;
+  category === 'SYSTEM' || isMadeBy(origin.rule, ...fixed) || isGoalFile(origin);
 
 const goals = ['goal', 'task'];
 const fixed = [...goals, 'synthesis', 'last-turn', 'repair'];

@@ -52,10 +52,12 @@ export const readRunEnv = (given: unknown): Overlay => {
   const env = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(given)) {
     const shown = `env.${name.slice(0, 80)}`;
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/u.test(name) || name === '__proto__')
-      throw invalidEnv(`${shown}: a variable is named with letters, digits and underscores.`);
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/u.test(name))
+      throw invalidEnv(
+        `${shown}: a variable name has letters, digits and underscores, and does not start with a digit.`,
+      );
     if (typeof value !== 'string') throw invalidEnv(`${shown}: expected a string, not ${typeName(value)}.`);
-    // Otherwise the value of the config would be used, and a key of the operator's would do the work for somebody else's.
+    // An empty value would fall back to the config, and the operator's key would pay for the caller's run.
     if (value === '') throw invalidEnv(`${shown}: the value is empty. Leave it out to use the value from the config.`);
     if (value.includes('\0')) throw invalidEnv(`${shown}: the value contains a NUL character.`);
     env[name] = value;
@@ -65,7 +67,7 @@ export const readRunEnv = (given: unknown): Overlay => {
 
 const invalidEnv = (text: string): CloisterError => new CloisterError('options_invalid', text);
 
-const typeName = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value);
+const typeName = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value);
 
 /** Empty counts as not set: shells and containers pass undefined variables on as empty ones. */
 const isSet = (values: Readonly<Record<string, string>>, name: string): boolean =>

@@ -1,19 +1,20 @@
 // Renders a file that came with a message: a text as data, any other file as a reference to the bytes in the store.
 import { decodeAttachment, decodeHistory } from '#contracts';
-import type { Model, PromptPart, StoredAttachment } from '#contracts';
+import type { Model, PromptPart, Segment, StoredAttachment } from '#contracts';
 import { dataFrame } from './data-frame.ts';
 import { sourceText, userMessage } from './dialog.ts';
+import { isMadeBy } from './recorded-versions.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
 /**
  * attachment@1. Source: the crossing. For a file of an earlier message, the crossing is the history, and the numbers are the index
- * of the entry, that of the file in it, and why it is left out: 1: no room, 2: the model does not take it.
+ * of the entry, that of the file in it, and why it is left out (`leftOutReason`).
  */
 export const attachmentRule: Rule = ([crossing], [entry = 0, place = 0, leftOut = 0]) => {
   const attachment = findAttachment(crossing, entry, place);
   const { name, mediaType } = attachment;
   const title = `Attached file${name === undefined ? '' : ` ${JSON.stringify(name)}`} (${mediaType})`;
-  if (leftOut > 0) return userMessage(`${title}, left out: ${leftOutReasons[leftOut]!}.`);
+  if (leftOut > 0) return userMessage(`${title}, left out: ${leftOutTexts[leftOut]!}.`);
   const heading = `${title}:`;
   if ('text' in attachment) return userMessage(dataFrame(heading, attachment.text));
   const reference = { sha256: attachment.sha256, tokens: String(estimateFileTokens(attachment)) };
@@ -26,10 +27,17 @@ export const attachmentRule: Rule = ([crossing], [entry = 0, place = 0, leftOut 
   return { message: { role: 'user', content: [{ type: 'text', text: heading }, file] } };
 };
 
-const leftOutReasons: Readonly<Record<number, string>> = {
-  1: 'there is no room for it',
-  2: 'it cannot be shown to you',
+/** Why a file of an earlier message is left out, as a number of its segment. */
+export const leftOutReason = { noRoom: 1, notTaken: 2 } as const;
+
+const leftOutTexts: Readonly<Record<number, string>> = {
+  [leftOutReason.noRoom]: 'there is no room for it',
+  [leftOutReason.notTaken]: 'it cannot be shown to you',
 };
+
+/** Whether a segment shows a file of the goal, not one of an earlier message. */
+export const isGoalFile = ({ rule, with: numbers }: Segment['origin']): boolean =>
+  isMadeBy(rule, 'attachment') && numbers === undefined;
 
 const findAttachment = (crossing: ResolvedSource | undefined, entry: number, place: number): StoredAttachment => {
   const content = sourceText(crossing);
@@ -47,7 +55,7 @@ const findAttachment = (crossing: ResolvedSource | undefined, entry: number, pla
 type StoredFile = Extract<StoredAttachment, { readonly sha256: unknown }>;
 
 /**
- * At most what vendors say they count: for an image about a token for 500 to 750 pixels, up to about 5,000; for a page of a PDF
+ * The most that vendors say they count: for an image about a token for 500 to 750 pixels, up to about 5,000; for a page of a PDF
  * its text and its picture. Without such facts, by size. Audio and video usually have more than 100 bytes to a token.
  */
 const estimateFileTokens = ({ mediaType, bytes, pixels, pages }: StoredFile): number => {

@@ -55,7 +55,7 @@ export const rules = {
 
 export type KnownRule = keyof typeof rules;
 
-export { fileReferences, unsupportedType } from './attachment.ts';
+export { fileReferences, isGoalFile, leftOutReason, unsupportedType } from './attachment.ts';
 export type { FileReference } from './attachment.ts';
 export { exceedsPreview } from './child-result.ts';
 export { callInput, fillDate, usesDateVariables } from './dialog.ts';

@@ -6,7 +6,7 @@ import type { Failure } from '#base';
 import type { Model, Segment } from '#contracts';
 import { bytesToTokens } from '#core/memory';
 import type { ContextWindow } from '#core/memory';
-import { fileReferences, isMadeBy, unsupportedType } from '#core/rules';
+import { fileReferences, isGoalFile, isMadeBy, leftOutReason, unsupportedType } from '#core/rules';
 import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
 import { fileTokens, windowLimit, windowRoom } from './window-limit.ts';
@@ -15,19 +15,16 @@ type UsableModels = { readonly models: readonly Model[]; readonly failure: Failu
 
 /** Those that take all files in view; if there are none, those that take the files of the goal. `failure`: why there are none at all. */
 export const usableModels = (window: ContextWindow, models: readonly Model[]): UsableModels => {
-  if (window.files.length === 0) return { models, failure: { code: 'model_missing' } };
+  const missing: Failure = { code: 'model_missing' };
+  if (window.files.length === 0) return { models, failure: missing };
   const takeAll = models.filter((model) => unsupportedType(model, window.files) === undefined);
-  const goalFiles = window.view.filter(isOfGoal).flatMap(({ part }) => fileReferences(part));
-  const takeGoal = models.filter((model) => unsupportedType(model, goalFiles) === undefined);
+  const goalFiles = window.view.filter(({ origin }) => isGoalFile(origin)).flatMap(({ part }) => fileReferences(part));
+  const usable =
+    takeAll.length > 0 ? takeAll : models.filter((model) => unsupportedType(model, goalFiles) === undefined);
   const [first] = models;
-  const failure: Failure =
-    first === undefined
-      ? { code: 'model_missing' }
-      : {
-          code: 'attachment_refused',
-          detail: `${modelName(first)} does not take ${unsupportedType(first, goalFiles) ?? 'it'}.`,
-        };
-  return { models: takeAll.length > 0 ? takeAll : takeGoal, failure };
+  if (usable.length > 0 || first === undefined) return { models: usable, failure: missing };
+  const detail = `${modelName(first)} does not take ${unsupportedType(first, goalFiles)}.`;
+  return { models: usable, failure: { code: 'attachment_refused', detail } };
 };
 
 /** Before each attempt: makes the view one that the model takes, as far as files of earlier messages are concerned. */
@@ -42,16 +39,11 @@ export const leaveOutFiles = (session: Session, model: Model): void => {
     return true;
   };
   const isUnsupported = ({ part }: Segment): boolean => unsupportedType(model, fileReferences(part)) !== undefined;
-  while (replaceFirst(leftOut.notTaken, isUnsupported));
+  while (replaceFirst(leftOutReason.notTaken, isUnsupported));
   const room = windowRoom(session, model, windowLimit(session, model));
   while (bytesToTokens(window.bytes, room) + fileTokens(window) > room.tokens)
-    if (!replaceFirst(leftOut.noRoom, () => true)) return;
+    if (!replaceFirst(leftOutReason.noRoom, () => true)) return;
 };
 
-/** As `attachment@1` numbers them. */
-const leftOut = { noRoom: 1, notTaken: 2 } as const;
-
-const isOfGoal = ({ origin }: Segment): boolean => isMadeBy(origin.rule, 'attachment') && origin.with === undefined;
-
 const isEarlierFile = ({ origin, part }: Segment): boolean =>
-  isMadeBy(origin.rule, 'attachment') && origin.with !== undefined && fileReferences(part).length > 0;
+  isMadeBy(origin.rule, 'attachment') && !isGoalFile(origin) && fileReferences(part).length > 0;

@@ -1,4 +1,4 @@
-// Maps a provider's error to an error code. The provider's own message becomes the detail, which never leaves the cell.
+// Maps a provider's error to an error code. The provider's own message becomes the detail, which reaches no other cell.
 import { CloisterError } from '#base';
 import type { ErrorCode, Failure } from '#base';
 

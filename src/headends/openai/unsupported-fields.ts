@@ -41,7 +41,7 @@ const isHarmless = (value: Json, accepted: readonly Json[]): boolean =>
 export const noClientTools = 'client tools are not allowed here; the agent has its own.';
 const functionsInTools = 'functions of a client come in `tools`, if the operator allows them.';
 const noLogprobs = 'token probabilities are not available.';
-const textOnly = 'agents only read and write text.';
+const textOnly = 'agents write only text.';
 
 const toolsInBoth: UnsupportedFields = {
   tools: { accepted: [[]], reason: `${noClientTools} ${operatorHints.tools}` },

@@ -15,7 +15,7 @@ export const fileFromUrl = (path: string, url: string, name?: string): Attachmen
 
 /** What an agent is told in place of a file that cannot be passed on. */
 export const omittedFileText = (kind: string): string =>
-  `(A file of type ${JSON.stringify(kind.slice(0, 40))} is left out: the results of tools are text here.)`;
+  `(A file of type ${JSON.stringify(kind.slice(0, 40))} was left out: files cannot be passed on with tool results.)`;
 
 /** The text of a message that has files but no text: an agent's task is never empty. */
 export const filesOnlyText = 'The message has no text, only the attached files.';

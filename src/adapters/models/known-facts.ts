@@ -43,11 +43,14 @@ const lookUp = ([providerId, modelId]: readonly [string, string]): Price | undef
 };
 
 /** As for the vendor's models in a config. */
-const attachmentsOf = ([providerId]: readonly [string, string]): readonly string[] | undefined =>
-  Object.values(vendorCode).find(({ priceList }) => priceList === (vendorOf[providerId] ?? providerId))?.attachments;
+const attachmentsOf = (name: readonly [string, string]): readonly string[] | undefined =>
+  Object.values(vendorCode).find(({ priceList }) => priceList === vendorOf(name))?.attachments;
 
-/** Clouds that run another vendor's models. */
-const vendorOf: Readonly<Record<string, string>> = { azure: 'openai', aws: 'anthropic' };
+/** Clouds run the models of other vendors; that of Amazon names the vendor in the id: us.anthropic.claude-sonnet-4-5. */
+const vendorOf = ([providerId, modelId]: readonly [string, string]): string => {
+  if (providerId === 'azure') return 'openai';
+  return providerId === 'aws' && /(?:^|\.)anthropic\./u.test(modelId) ? 'anthropic' : providerId;
+};
 
 /** The provider and the model as the list calls them; null: not in the list. */
 const listedName = ({ language: { provider, modelId } }: Model): readonly [string, string] | null => {
