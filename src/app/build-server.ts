@@ -97,6 +97,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   const rates = new RateLimiter(now);
   const gate = new Gate({
     hosts: hostsFor(host, options.hosts),
+    tlsHosts: options.hosts ?? [],
     origins: options.origins ?? [],
     identify: (presented) => tokens.findCaller(presented),
     admit: (caller) => rates.consume(caller.name, tokens.entry(caller)?.requestsPerMinute),

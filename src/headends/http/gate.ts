@@ -2,6 +2,8 @@
 //
 //   gate-host-known. An unknown host name is refused, so a page cannot reach the server by DNS rebinding.
 //   gate-origin-known. A page of another origin is refused, and so is one with the origin `null`.
+//   gate-own-origin. The server's own origin is `http://` and the host of the request; also `https://`, if the operator has named
+//       that host, because a proxy with TLS is then in front of the server.
 //   gate-tells-nothing. Without a token, a client learns only that it was refused.
 import { CloisterError } from '#base';
 import type { Caller } from '#contracts';
@@ -9,6 +11,8 @@ import type { Caller } from '#contracts';
 type GateOptions = {
   /** `name`, for any port, or `name:port`. */
   readonly hosts: readonly string[];
+  /** Those of them that the operator has named; a proxy with TLS may be in front of them. */
+  readonly tlsHosts?: readonly string[];
   /** `scheme://name[:port]`. */
   readonly origins: readonly string[];
   /** Undefined for a wrong token. */
@@ -20,19 +24,20 @@ type GateOptions = {
 export class Gate {
   readonly #options: GateOptions;
   readonly #hosts: ReadonlySet<string>;
+  readonly #tlsHosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
 
   constructor(options: GateOptions) {
     this.#options = options;
     this.#hosts = new Set(options.hosts.map((host) => host.toLowerCase()));
+    this.#tlsHosts = new Set((options.tlsHosts ?? []).map((host) => host.toLowerCase()));
     this.#origins = new Set(options.origins.map((origin) => origin.toLowerCase()));
   }
 
   /** Throws `host_refused`. */
   checkHost(host: string | null | undefined): void {
     if (typeof host === 'string') {
-      const name = host.toLowerCase();
-      if (this.#hosts.has(name) || this.#hosts.has(withoutPort(name))) return;
+      if (listsHost(this.#hosts, host.toLowerCase())) return;
     }
     throw new CloisterError('host_refused');
   }
@@ -41,10 +46,16 @@ export class Gate {
   checkOrigin(origin: string | null | undefined, host: string | null | undefined): void {
     if (origin === null || origin === undefined) return;
     const normalized = origin.toLowerCase();
-    // A page of this server has the server's own origin; the host has been checked already.
-    const own = typeof host === 'string' && normalized === `http://${host.toLowerCase()}`;
-    if (own || this.#origins.has(normalized)) return;
+    if (this.#isOwnOrigin(normalized, host?.toLowerCase()) || this.#origins.has(normalized)) return;
     throw new CloisterError('origin_refused');
+  }
+
+  /** Whether the page is one of this server. The host has been checked already. */
+  #isOwnOrigin(origin: string, host: string | undefined): boolean {
+    if (host === undefined) return false;
+    // Browsers leave out the default port of the scheme; some proxies add it to the host.
+    if (origin === `http://${host}` || `${origin}:80` === `http://${host}`) return true;
+    return (origin === `https://${host}` || `${origin}:443` === `https://${host}`) && listsHost(this.#tlsHosts, host);
   }
 
   /** Whether a page of this origin may read responses. */
@@ -81,6 +92,10 @@ export class Gate {
     this.#options.admit(caller);
   }
 }
+
+/** A name without a port stands for all ports. */
+const listsHost = (hosts: ReadonlySet<string>, host: string): boolean =>
+  hosts.has(host) || hosts.has(withoutPort(host));
 
 const withoutPort = (host: string): string => host.replace(/:\d{1,5}$/u, '');
 

@@ -405,6 +405,8 @@ test('valid requests pass on every route', async () => {
     [['host', 'agents.example.com:9999'], bearer(right)],
     [['host', 'one-port.example.com:8443'], bearer(right)],
     [['host', host], ['origin', `http://${host}`], bearer(right)],
+    // Behind a proxy with TLS.
+    [['host', 'agents.example.com'], ['origin', 'https://agents.example.com'], bearer(right)],
     [['host', host], ['origin', 'https://chat.example.com'], bearer(right)],
     [['host', host], ['origin', 'HTTPS://Chat.Example.COM'], bearer(right)],
   ];
