@@ -32,6 +32,7 @@ export type {
   AuditReport,
   Budget,
   BuiltinTool,
+  CellLedger,
   CellWindow,
   Checkpoint,
   CheckpointDiff,

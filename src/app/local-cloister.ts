@@ -269,6 +269,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async replay(run: string): Promise<ReplayReport> {
+    await this.durable(parseRunId(run));
     const frames = await this.#shared.store.read(parseRunId(run));
     const { validate, resources } = this.#shared;
     await this.#continued.prepareForks(frames, resources, { mayLack: true });

@@ -4,7 +4,9 @@ import type { CellId, RunId } from '#base';
 import { parseRunId, checkOptions } from '#base/shapes';
 import { attachmentsIn, seesShape } from '#contracts';
 import type {
+  CellLedger,
   CellWindow,
+  Frame,
   RunArchive,
   DeadLetters,
   MailReport,
@@ -17,7 +19,7 @@ import type {
   TranscriptOptions,
 } from '#contracts';
 import { auditRun, diffRuns, explainCell } from '#core/audit';
-import { readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
+import { readLedgers, readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
 import { readRunTasks } from '#core/tasks';
 import { quoteAll, readTranscript, transcriptFields } from './read-transcript.ts';
 
@@ -36,8 +38,15 @@ export class RunReader {
   /** Resolves when what has happened in a run so far can be read. */
   protected async durable(_run: RunId): Promise<void> {}
 
+  /** What has happened in a run so far. */
+  async #frames(run: string): Promise<readonly Frame[]> {
+    const id = parseRunId(run);
+    await this.durable(id);
+    return this.store.read(id);
+  }
+
   async mail(run: string): Promise<readonly MailReport[]> {
-    return readRunMail(await this.store.read(parseRunId(run)));
+    return readRunMail(await this.#frames(run));
   }
 
   deadLetters(options: Parameters<RunArchive['deadLetters']>[0] = {}): Promise<DeadLetters> {
@@ -45,24 +54,23 @@ export class RunReader {
   }
 
   async attachment(run: string, sha256: string): Promise<Uint8Array> {
-    const [first] = await this.store.read(parseRunId(run));
+    const [first] = await this.#frames(run);
     const isNamed = attachmentsIn(first?.contents).some((one) => 'sha256' in one && one.sha256 === sha256);
     if (!isNamed) throw new CloisterError('file_missing', `Run ${run} has no file with that hash.`);
     return this.store.getBlob(sha256);
   }
 
   async tasks(run: string): Promise<readonly TaskReport[]> {
-    return readRunTasks(await this.store.read(parseRunId(run)));
+    return readRunTasks(await this.#frames(run));
   }
 
   async protocol(run: string): Promise<readonly ProtocolEvent[]> {
     const fold = protocolEvents();
-    return (await this.store.read(parseRunId(run))).flatMap((frame) => fold.next(frame));
+    return (await this.#frames(run)).flatMap((frame) => fold.next(frame));
   }
 
   async diff(one: string, other: string): Promise<RunDiff> {
-    const { store } = this;
-    return diffRuns(await store.read(parseRunId(one)), await store.read(parseRunId(other)));
+    return diffRuns(await this.#frames(one), await this.#frames(other));
   }
 
   async runs({ caller, run, most, since = 0 }: Parameters<RunArchive['runs']>[0] = {}): Promise<readonly RunSummary[]> {
@@ -93,21 +101,24 @@ export class RunReader {
 
   async transcript(run: string, options: TranscriptOptions = {}): Promise<Transcript> {
     checkOptions(options, transcriptFields);
-    const id = parseRunId(run);
-    await this.durable(id);
     const { store } = this;
-    return readTranscript(id, await store.read(id), { store, pause: this.#openPauses?.() }, options);
+    return readTranscript(parseRunId(run), await this.#frames(run), { store, pause: this.#openPauses?.() }, options);
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {
-    return explainCell(await this.store.read(parseRunId(run)), cell as CellId, find);
+    return explainCell(await this.#frames(run), cell as CellId, find);
   }
 
   async windows(run: string): Promise<readonly CellWindow[]> {
-    return windowReport(await this.store.read(parseRunId(run)));
+    return windowReport(await this.#frames(run));
+  }
+
+  async ledger(run: string): Promise<readonly CellLedger[]> {
+    return readLedgers(await this.#frames(run));
   }
 
   async audit(run: string) {
+    await this.durable(parseRunId(run));
     const { frames, problems } = await this.store.inspect(parseRunId(run));
     const pause = this.#openPauses?.();
     const report = await auditRun(frames, {

@@ -4,13 +4,16 @@ import type { Agent, OutputFormat } from './agent.ts';
 import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { Cause } from './cause.ts';
+import type { CellLedger } from './crossing.ts';
 import type { RunEvent } from './event.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
-import type { RunReport } from './runtime.ts';
+import type { ReplayReport, RunDiff } from './replay-and-verify.ts';
+import type { AuditReport, CellWindow, Explanation, RunReport } from './runtime.ts';
 import type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
+import type { TaskReport } from './team.ts';
 import type { Sees } from './token.ts';
 import type { Transcript, TranscriptOptions } from './transcript.ts';
 
@@ -216,4 +219,27 @@ export type CallerRun = {
   ): AsyncIterable<RunEvent>;
   /** Rejects with `request_unsupported` if the caller may not see contents, and with `cell_unknown`. */
   transcript(options?: TranscriptOptions): Promise<Transcript>;
+} & CallerRunReports;
+
+/**
+ * What follows from the record of a caller's run. Figures, names and hashes are for every caller, because the events tell them too.
+ * Texts of the record are for those who see contents; others are told in their place that they are withheld.
+ */
+export type CallerRunReports = {
+  /** Rejects with `request_unsupported` if the caller may not see contents, and with `cell_unknown`. */
+  explain(cell: string, options?: { readonly find?: string }): Promise<Explanation>;
+  /** The messages of its problems are texts of the record. */
+  audit(): Promise<AuditReport>;
+  windows(): Promise<readonly CellWindow[]>;
+  ledger(): Promise<readonly CellLedger[]>;
+  tasks(): Promise<readonly TaskReport[]>;
+  /** A file that came with its request or with an earlier message. Rejects with `file_missing`. */
+  attachment(sha256: string): Promise<Attachment & { readonly data: Uint8Array }>;
+  /** Without the events, which are those of the run. */
+  replay(): Promise<Omit<ReplayReport, 'events'>>;
+  /**
+   * Compares it with another run of the same caller; what two cells did differently is text of the record. Rejects with
+   * `run_unknown` for any other run.
+   */
+  diff(other: string): Promise<RunDiff>;
 };

@@ -77,3 +77,12 @@ export type LedgerLink = {
   readonly previous: Hash;
   readonly hash: Hash;
 };
+
+/** Every crossing decision of one cell, in order, as the log has them. */
+export type CellLedger = {
+  readonly cell: CellId;
+  readonly parent: CellId | null;
+  readonly agent: string;
+  /** The entries of each frame that has some, with their link of the hash chain. `frame`: its number in the log. */
+  readonly links: readonly (Omit<LedgerLink, 'cell'> & { readonly frame: number })[];
+};

@@ -79,6 +79,7 @@ export type {
   RunEnd,
 } from './conversation.ts';
 export type {
+  CellLedger,
   Crossed,
   CrossingContent,
   Crossing,
@@ -273,6 +274,7 @@ export type {
   ServedRun,
   AgentService,
   RequestState,
+  CallerRunReports,
 } from './agent-service.ts';
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';

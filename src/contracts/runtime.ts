@@ -7,7 +7,7 @@ import type { Cause } from './cause.ts';
 import type { Budget, Figures, Spent, Stalls } from './amounts.ts';
 import type { ForkOptions, ReplayReport, RunDiff } from './replay-and-verify.ts';
 import type { ConversationRef, HistoryEntry } from './conversation.ts';
-import type { CrossingKind, CrossingEnd, Label } from './crossing.ts';
+import type { CellLedger, CrossingKind, CrossingEnd, Label } from './crossing.ts';
 import type { DurableEvent } from './event.ts';
 import type { Checkpoints, Conversations } from './conversations.ts';
 import type { Mail, MailReport } from './mail.ts';
@@ -171,6 +171,8 @@ export interface RunArchive {
   audit(run: string): Promise<AuditReport>;
   /** What each cell's model is shown, by category, and how its window was reduced. */
   windows(run: string): Promise<readonly CellWindow[]>;
+  /** Every crossing decision of a run, cell by cell, with the hash chain over them. */
+  ledger(run: string): Promise<readonly CellLedger[]>;
   /** The current tasks of a team's run, each with its result and the cells that worked on it. Empty if the run is not a team's. */
   tasks(run: string): Promise<readonly TaskReport[]>;
   /** What the agents of a run started, and how it ended, as protocol events. */

@@ -71,6 +71,15 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     `const [newest] = await archive.runs();
       return archive.transcript(newest?.run ?? run, options);`,
   ]),
+  leak('an explanation is that of the newest run, whoever it belongs to', [
+    'explained-run',
+    `const [newest] = await archive.runs();
+      return archive.explain(newest?.run ?? run, cell, options);`,
+  ]),
+  leak('a run can be compared with the run of any caller', [
+    'compared-run',
+    'const $(declarations.0.id) = await archive.diff(run, other);',
+  ]),
   leak('every caller can find a run', ['run-found-by-caller', 'if ($(test.left)) $(consequent)']),
   leak('a response continues the latest recalled history of any caller', [
     'recalled-said',

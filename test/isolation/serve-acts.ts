@@ -210,9 +210,18 @@ const startWithoutWaiting = async (actor: Actor, { word, afterMs, end }: ActOfKi
   await actor.at(afterMs);
   const ended = end === 'cancel' ? [await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/cancel`, {}))] : [];
   const read: string[] = [];
-  // Two of them are refused if the caller may not see contents.
-  for (const path of ['events', 'transcript', 'events?details=true'])
-    read.push(await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/${path}`)));
+  const readNext = async (path: string): Promise<string> => {
+    const text = await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/${path}`));
+    read.push(text);
+    return text;
+  };
+  // Three of them are refused if the caller may not see contents; comparing with another caller's run always is.
+  for (const path of ['events', 'transcript', 'events?details=true', 'audit', 'windows', `diff?with=${run}`])
+    await readNext(path);
+  const ledger = await readNext('ledger');
+  await readNext(`explain?cell=${/cell\\":\\"(?<cell>[^"\\]*)/u.exec(ledger)?.groups?.['cell'] ?? ''}`);
+  await readNext(`diff?with=${actor.newestRun('other') ?? unknownRun}`);
+  read.push(await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/replay`, {})));
   return [started, ...ended, ...read].join('\n');
 };
 

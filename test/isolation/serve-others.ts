@@ -89,7 +89,7 @@ const randomAct = (rng: SeededRng): Act => {
     { do: 'begin', word, afterMs, end: rng.of(['cancel', 'watch']) },
     { do: 'connect', word, afterMs },
     { do: 'get', path: rng.of(['/v1/runs', '/v1/models']) },
-    { do: 'probe', nth: rng.below(20), whose: rng.of(['own', 'other']), digits: 1 + rng.below(12) },
+    { do: 'probe', nth: rng.below(probes.length), whose: rng.of(['own', 'other']), digits: 1 + rng.below(12) },
   ];
   return rng.of(choices);
 };

@@ -9,6 +9,7 @@ import { rehearse } from 'cloister/testkit';
 import type { RequestView, ScriptedReply } from 'cloister/testkit';
 
 import type { TokenEntry } from '#contracts';
+import { probes } from '../app/serve/crowd-probes.ts';
 import { resultsBody, unknownCallId, toolName } from '../app/serve/crowd-tools.ts';
 import { seededRng } from '../app/serve/seeded-rng.ts';
 import type { SeededRng } from '../app/serve/seeded-rng.ts';
@@ -75,7 +76,7 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
     ),
   }),
   actOf('probe', {
-    nth: fc.nat(19),
+    nth: fc.nat(probes.length - 1),
     whose: fc.constantFrom('own' as const, 'other' as const),
     digits: fc.nat(11).map((n) => n + 1),
   }),
@@ -251,7 +252,7 @@ const hashLetters = (text: string): string =>
     .slice(0, 16)
     .replaceAll(/\d/gu, (digit) => 'ghijklmnop'[Number(digit)]!);
 
-/** The same id has the same name everywhere; so has the hash of a message or result, which covers ids. */
+/** The same id has the same name everywhere; so has the hash of a message, a result or a record, which covers ids. */
 const namedByOrder = (texts: readonly string[]): readonly string[] => {
   const names = new Map<string, string>();
   const nameOf = (id: string): string => {
@@ -262,6 +263,7 @@ const namedByOrder = (texts: readonly string[]): readonly string[] => {
   return texts.map((text) =>
     text
       .replaceAll(/(?<=call_)[\da-f]{32}/gu, nameOf)
+      .replaceAll(/(?<="(?:hash|previous|recorded|replayed)\\":\\")[\da-f]{64}/gu, nameOf)
       .replaceAll(/(?<="kind\\":\\"(?:message|result|history)\\"[^{}]*"sha256\\":\\")[\da-f]{64}/gu, nameOf)
       .replaceAll(/(?<![\da-f])(?:[\da-f]{12}){1,3}(?![\da-f])/gu, (found) =>
         found.replaceAll(/[\da-f]{12}/gu, nameOf),

@@ -20,6 +20,7 @@ import type {
   RunSession,
   Sees,
 } from '#contracts';
+import { callerRunReports, checkSeesContents } from './caller-run-reports.ts';
 import type { ActiveRun } from './served-run.ts';
 
 type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
@@ -73,6 +74,11 @@ export const findCallerRun = async (
     causes,
     dialog: async () => readDialog(await report()),
     attachments: (stored) => Promise.all(stored.map((one) => readStored(archive, run, one))),
+    ...callerRunReports(archive, summary.run, {
+      sees,
+      report,
+      findOwn: async (other) => (await findCallerRun(archive, live, caller, other)).summary.run,
+    }),
     transcript: async (options) => {
       checkSeesContents(sees, 'transcript');
       // probe: transcript-of-run
@@ -112,14 +118,6 @@ const readStored = async (archive: RunArchive, run: string, stored: StoredAttach
   const { mediaType, name } = stored;
   const data = 'text' in stored ? Buffer.from(stored.text) : await archive.attachment(run, stored.sha256);
   return { mediaType, data, ...(name === undefined ? {} : { name }) };
-};
-
-const checkSeesContents = (sees: Sees, what: string): void => {
-  if (sees !== 'contents')
-    throw new CloisterError(
-      'request_unsupported',
-      `${what}: your token does not show the contents of runs. The operator allows it with "sees": "contents".`,
-    );
 };
 
 const activeRunSummary = ({ session, caller, agent, request, startedAt }: ActiveRun): RunSummary => ({

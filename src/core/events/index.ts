@@ -7,6 +7,7 @@ export { hasMailbox, MailDirectoryFold } from './mail-directory.ts';
 export { followMessageStates, readRunMail } from './mail-states.ts';
 export { projectEvents } from './project-events.ts';
 export { protocolEvents } from './protocol-events.ts';
+export { readLedgers } from './read-ledgers.ts';
 export { reportRun } from './report-run.ts';
 export { transcriptFrom } from './transcript.ts';
 export { windowReport } from './window-report.ts';

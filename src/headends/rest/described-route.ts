@@ -126,6 +126,7 @@ const parameterTexts: Readonly<Record<string, string>> = {
   agent: 'The name of the agent.',
   run: 'The id of one of your runs.',
   name: 'The name of the agent within the run.',
+  sha256: 'The SHA-256 of the file, in hex.',
 };
 
 export const pathParameter = (name: string): JsonObject => ({

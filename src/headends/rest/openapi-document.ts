@@ -24,6 +24,16 @@ import {
   startedAgentShape,
   transcriptShape,
 } from './reply-shapes.ts';
+import {
+  auditShape,
+  diffShape,
+  explanationShape,
+  fileShape,
+  ledgerShape,
+  replayShape,
+  taskShape,
+  windowShape,
+} from './report-shapes.ts';
 import { messageShape, runRequestShape, spawnShape } from './request-shapes.ts';
 import { restError } from './rest-error.ts';
 
@@ -66,6 +76,14 @@ const namedValues: readonly Shape[] = [
   begunShape,
   runShape,
   transcriptShape,
+  explanationShape,
+  auditShape,
+  windowShape,
+  ledgerShape,
+  taskShape,
+  fileShape,
+  replayShape,
+  diffShape,
   runMessageShape,
   liveAgentShape,
   spawnShape,

@@ -26,7 +26,7 @@ const timeOrNone = orNull(time);
 const textOrNone = orNull(text);
 const texts = listOf(text);
 
-const statuses = ['completed', 'partial', 'failed', 'cancelled', 'limit', 'budget', 'timeout'] as const;
+export const statuses = ['completed', 'partial', 'failed', 'cancelled', 'limit', 'budget', 'timeout'] as const;
 
 const failureFields = {
   code: oneOf(...Object.keys(errorCatalogue)),
@@ -43,7 +43,7 @@ export const errorShape = named(
   openObject({ error: openObject(failureFields, { ...reachedLimit, retryAfterMs: count }) }),
 );
 
-const spent: Shape<Spent> = named(
+export const spentShape: Shape<Spent> = named(
   'Spent',
   openObject({
     inputTokens: count,
@@ -81,7 +81,7 @@ const cell = named(
     depth: count,
     status: oneOf(...statuses, null),
     turns: count,
-    spent,
+    spent: spentShape,
   }),
 );
 
@@ -93,7 +93,7 @@ const outcomeFields = {
   output: about(text, 'The answer.'),
   data: about(json(), 'The answer as JSON, if JSON was requested.'),
   error: orNull(failure),
-  spent,
+  spent: spentShape,
   missing: about(texts, 'Sub-agents whose answers are missing or incomplete, and spawned agents that did not finish.'),
   spawned: about(
     listOf(spawnedOutcome),
@@ -185,7 +185,7 @@ export const runShape = named(
     startedAt: time,
     endedAt: timeOrNone,
     cells: count,
-    spent: orNull(spent),
+    spent: orNull(spentShape),
   }),
 );
 

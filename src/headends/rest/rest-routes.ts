@@ -3,10 +3,12 @@ import type { HttpRoute, AgentService } from '#contracts';
 import { agentRoutes } from './agent-routes.ts';
 import type { RestWorld } from './agent-routes.ts';
 import { liveAgentRoutes } from './live-agent-routes.ts';
+import { reportRoutes } from './report-routes.ts';
 import { runRoutes } from './run-routes.ts';
 
 export const restRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
   ...runRoutes(service),
+  ...reportRoutes(service),
   ...liveAgentRoutes(service),
   ...agentRoutes(service, world),
 ];

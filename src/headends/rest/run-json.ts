@@ -95,7 +95,7 @@ const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport): JsonObject
   outcome: outcome === null ? null : { ...outcome, failure: failureJson(outcome.failure) },
 });
 
-const failureJson = (failure: Failure | null): JsonObject | null => {
+export const failureJson = (failure: Failure | null): JsonObject | null => {
   if (failure === null) return null;
   const { code, detail, retryAfterMs } = failure;
   return { code, ...omitUndefined({ detail, retryAfterMs, limit: limitBehind(failure) }) };

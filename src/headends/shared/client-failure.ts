@@ -27,6 +27,8 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   route_unknown: 404,
   mail_unknown: 404,
   conversation_unknown: 404,
+  checkpoint_unknown: 404,
+  file_missing: 404,
   cell_ended: 409,
   run_owned: 409,
   run_ended: 409,

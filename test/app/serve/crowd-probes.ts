@@ -46,4 +46,12 @@ export const probes: readonly Probe[] = [
     status: 202,
   }),
   probe('transcript', (run) => `/v1/runs/${run}/transcript`),
+  probe('explain', (run) => `/v1/runs/${run}/explain?cell=echo`),
+  probe('audit', (run) => `/v1/runs/${run}/audit`),
+  probe('windows', (run) => `/v1/runs/${run}/windows`),
+  probe('ledger', (run) => `/v1/runs/${run}/ledger`),
+  probe('tasks', (run) => `/v1/runs/${run}/tasks`),
+  probe('attachment', (run) => `/v1/runs/${run}/attachments/${'0'.repeat(64)}`),
+  probe('replay', (run) => `/v1/runs/${run}/replay`, empty),
+  probe('diff', (run) => `/v1/runs/${run}/diff?with=${run}`),
 ];

@@ -128,6 +128,17 @@ const callerReaders: Readonly<Record<keyof CallerRun, (run: CallerRun) => unknow
   attachments: (run) => run.attachments([]),
   dialog: (run) => run.dialog(),
   transcript: (run) => run.transcript().catch(refusal),
+  explain: async (run) => {
+    const { cells } = await run.report();
+    return Promise.all(cells.map(({ cell }) => run.explain(cell).catch(refusal)));
+  },
+  audit: (run) => run.audit(),
+  windows: (run) => run.windows(),
+  ledger: (run) => run.ledger(),
+  tasks: (run) => run.tasks(),
+  attachment: (run) => run.attachment('0'.repeat(64)).catch(refusal),
+  replay: (run) => run.replay(),
+  diff: (run) => run.diff(run.summary.run),
   events: async (run) => [
     await collect(run.events()),
     await Promise.resolve()
@@ -197,6 +208,11 @@ test('the causes of one answer are the same after the run has ended', async () =
   expect(await ended.causes()).not.toEqual(live[1]);
 });
 
+const cellsOf = async (cloister: Cloister, runs: readonly { readonly run: string }[]) =>
+  (
+    await Promise.all(runs.map(async ({ run }) => (await cloister.show(run)).cells.map(({ cell }) => ({ run, cell }))))
+  ).flat();
+
 test.each(levels)('over every protocol, a client whose token sees %s is told no more', async (sees) => {
   const cloister = await openFailing();
   const tokens = levels.map((name) => ({ name, sees: name, sha256: hashToken(name) }));
@@ -230,13 +246,20 @@ test.each(levels)('over every protocol, a client whose token sees %s is told no 
   expect(wordsIn(second.error.message, details)).toEqual(sees === 'answers' ? [] : [details[0]]);
   const { runs } = JSON.parse(await send(getRequest(caller, '/v1/runs'))) as { runs: readonly { run: string }[] };
   expect(runs.length).toBe(kinds.length + 3);
+  const reports = ['/audit', '/windows', '/ledger', '/tasks', `/diff?with=${runs[0]!.run}`];
   const paths = runs.flatMap(({ run }) =>
-    ['', '/messages', '/agents', '/transcript']
+    ['', '/messages', '/agents', '/transcript', ...reports]
       .map((path) => `/v1/runs/${run}${path}`)
       .concat(`/v1/responses/resp_${run}`),
   );
   const ended = runs.slice(1).flatMap(({ run }) => [`/v1/runs/${run}/events`, `/v1/runs/${run}/events?details=true`]);
-  const read = await Promise.all([...paths, ...ended].map((path) => send(getRequest(caller, path))));
+  const read = await Promise.all([
+    ...[...paths, ...ended].map((path) => send(getRequest(caller, path))),
+    ...runs.map(({ run }) => send(postRequest(caller, `/v1/runs/${run}/replay`, {}))),
+    ...(await cellsOf(cloister, runs)).map(({ run, cell }) =>
+      send(getRequest(caller, `/v1/runs/${run}/explain?cell=${cell}`)),
+    ),
+  ]);
   for (const text of [first, ...errors, ...answers, JSON.stringify(second), ...read])
     expect(wordsIn(text, hidden[sees])).toEqual([]);
   expect(wordsIn(read, contents)).toEqual(sees === 'contents' ? contents : []);

@@ -197,6 +197,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     tasks: async () => [],
     checkVariables: () => undefined,
     resumeTimes: async () => [],
+    ledger: async () => [],
     attachment: async () => new Uint8Array(),
     runTurn: async (...asked) => {
       behaviour.onTurn?.(...asked);

@@ -1,6 +1,6 @@
 // A fake AgentService that records requests and answers as a test says, and a way to call routes without a server.
 import { agentNamed, CloisterError } from '#base';
-import type { CellId, Json, JsonObject, RunId } from '#base';
+import type { CellId, Hash, Json, JsonObject, RunId } from '#base';
 import type {
   Agent,
   AgentRequest,
@@ -8,6 +8,7 @@ import type {
   Caller,
   DurableEvent,
   CallerRun,
+  CallerRunReports,
   HttpRoute,
   RouteReply,
   RunEvent,
@@ -211,6 +212,7 @@ export class FakeService implements AgentService {
       attachments: async () => [],
       dialog: async () => [{ by: 'person', text: 'x' }],
       transcript: async () => ({ run: run as RunId, cells: [] }),
+      ...emptyReports(run as RunId),
       events: ({ after } = {}) => this.#events(run as RunId, after),
     };
   }
@@ -236,6 +238,44 @@ export class FakeService implements AgentService {
     }
   }
 }
+
+/** Nothing was recorded. */
+const emptyReports = (run: RunId): CallerRunReports => ({
+  explain: async (cell) => ({
+    run,
+    cell: cell as CellId,
+    agent: 'writer',
+    find: null,
+    attempts: [],
+    segments: [],
+  }),
+  audit: async () => ({
+    run,
+    recordedBy: null,
+    ok: true,
+    crossings: 0,
+    refused: 0,
+    prompts: 0,
+    promptBytes: 0,
+    unattributedBytes: 0,
+    cells: 0,
+    problems: [],
+  }),
+  windows: async () => [],
+  ledger: async () => [],
+  tasks: async () => [],
+  attachment: async () => ({ mediaType: 'image/png', data: new Uint8Array([1]), name: 'plan.png' }),
+  replay: async () => ({
+    run,
+    ok: true,
+    frames: 0,
+    same: 0,
+    hash: { recorded: '' as Hash, replayed: '' as Hash },
+    outcome: null,
+    differences: [],
+  }),
+  diff: async (other) => ({ one: run, other: other as RunId, fork: null, sameFrames: 0, same: true, cells: [] }),
+});
 
 const fakeSession = (run: RunId, ended: RunOutcome, over: Partial<RunSession>): RunSession =>
   ({

@@ -208,6 +208,11 @@ test('every answer matches its schema', async () => {
     ['GET', '/v1/runs', '/v1/runs', {}],
     ['GET', '/v1/runs/{run}', '/v1/runs/r1', {}],
     ['GET', '/v1/runs/{run}/transcript', '/v1/runs/r1/transcript?full=true', {}],
+    ...['explain?cell=c1', 'audit', 'windows', 'ledger', 'tasks', 'diff?with=r1'].map(
+      (path) => ['GET', `/v1/runs/{run}/${path.split('?', 1)[0]!}`, `/v1/runs/r1/${path}`, {}] as const,
+    ),
+    ['GET', '/v1/runs/{run}/attachments/{sha256}', '/v1/runs/r1/attachments/00', {}],
+    ['POST', '/v1/runs/{run}/replay', '/v1/runs/r1/replay', {}],
     ['GET', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', {}],
     ['POST', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', { body: { agent: 'scout', goal: 'Look.' } }],
     ['GET', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', {}],
