@@ -34,10 +34,10 @@ import { filesOf, RunRequestChecker } from './run-request-checker.ts';
 import type { ValidatedRequest } from './run-request-checker.ts';
 import { withChildren } from '#app/agents';
 import { readRunEnv } from '#core/registry';
-import { environmentFor, resourcesWith } from './run-environment.ts';
+import { environmentFor, resourcesWithEnv } from './run-environment.ts';
 import { checkOptionType, checkOptions, parseRunId } from '#base/shapes';
 import { conversationRef, ConversationService } from '#app/conversations';
-import { ContinuedRuns } from './continued-runs.ts';
+import { RunContinuer } from './run-continuer.ts';
 import { checkFiles, fileProblemsText } from './check-files.ts';
 import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
 import { checkSchemas } from './check-schemas.ts';
@@ -52,7 +52,7 @@ export class LocalCloister extends RunReader implements Cloister {
   readonly #agents: AgentList;
   readonly #requests: RunRequestChecker;
   readonly #runs: Runs;
-  readonly #continued: ContinuedRuns;
+  readonly #continuer: RunContinuer;
   readonly #conversationService: ConversationService;
 
   constructor(agents: readonly Agent[], shared: SharedPorts) {
@@ -73,16 +73,16 @@ export class LocalCloister extends RunReader implements Cloister {
       durable: (run) => this.#runs.durable(run),
       continueRun: {
         check: async (frames, env) => {
-          const checked = await this.#continued.check(frames, env);
+          const checked = await this.#continuer.check(frames, env);
           return {
             start: (run, log, conversation) =>
-              this.#continued.startFromFrames(run, { ...checked, log, saved: conversation !== null }),
+              this.#continuer.startFromFrames(run, { ...checked, log, saved: conversation !== null }),
           };
         },
       },
     });
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave);
-    this.#continued = new ContinuedRuns(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
+    this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
   }
 
   get agents(): readonly Agent[] {
@@ -152,7 +152,7 @@ export class LocalCloister extends RunReader implements Cloister {
   #startTeam(team: string | Agent, request: TeamGoal, options: Pick<RunOptions, 'budget' | 'signal' | 'env'>) {
     const { budget, signal, env } = options;
     const agent = this.#agents.resolve(team, 'The team');
-    const environment = environmentFor(resourcesWith(this.#shared.resources, env), agent);
+    const environment = environmentFor(resourcesWithEnv(this.#shared.resources, env), agent);
     const goal = checkTeamRun(agent, request, budget, { ...this.#shared, resources: environment.resources });
     return this.#runs.start(this.#shared.ids.random() as RunId, { ...environment, agent, goal, budget }, signal);
   }
@@ -257,7 +257,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const log = await this.#shared.store.acquireRun(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);
-      const resumable = await this.#continued.check(frames, env);
+      const resumable = await this.#continuer.check(frames, env);
       const problems = await checkFiles(frames, this.#shared.workspaces, run);
       if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
       const saved = frames.some(mayBelongToConversation) && (await this.#conversationService.checkResumed(run));
@@ -272,7 +272,7 @@ export class LocalCloister extends RunReader implements Cloister {
     await this.durable(parseRunId(run));
     const frames = await this.#shared.store.read(parseRunId(run));
     const { validate, resources } = this.#shared;
-    await this.#continued.prepareForks(frames, resources, { mayLack: true });
+    await this.#continuer.prepareForks(frames, resources, { allowMissingVariables: true });
     const ports = { validate, resources, windowLimitFor: (agent: Agent) => this.#agents.windowLimitFor(agent) };
     const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);
     const fold = projectEvents('contents');
@@ -280,7 +280,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {
-    return this.#runs.opening(this.#continued.fork(run, options));
+    return this.#runs.opening(this.#continuer.fork(run, options));
   }
 
   protected override durable(run: RunId): Promise<void> {

@@ -8,7 +8,7 @@ import type { Attachment, ModelSummary, StoredAttachment } from '#contracts';
 import { unsupportedType } from '#core/rules';
 
 /** `blobs`: the bytes of the files that are not texts. */
-type ReadAttachments = {
+type AttachmentsWithBytes = {
   readonly attachments: readonly StoredAttachment[];
   readonly blobs: readonly Uint8Array[];
 };
@@ -23,7 +23,7 @@ export const readAttachments = (
   where: string,
   given: readonly Attachment[],
   redact: (text: string) => string,
-): ReadAttachments => {
+): AttachmentsWithBytes => {
   if (!Array.isArray(given)) throw refused(where, 'expected a list of files');
   if (given.length > countMax) throw refused(where, `${given.length} files; the limit is ${countMax}`);
   const blobs: Uint8Array[] = [];

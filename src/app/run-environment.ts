@@ -9,7 +9,7 @@ import { readRunEnv } from '#core/registry';
 import type { RunEnvironment } from './run-start.ts';
 
 /** Throws `options_invalid`. */
-export const resourcesWith = (shared: AgentResources, env: RunOptions['env']): AgentResources => {
+export const resourcesWithEnv = (shared: AgentResources, env: RunOptions['env']): AgentResources => {
   if (env === undefined) return shared;
   const values = readRunEnv(env);
   return shared.withEnv?.(values) ?? shared;
@@ -30,7 +30,7 @@ export const environmentFor = (
  * Throws `env_missing` if the run had values of its own that are not given again. Otherwise it would continue with the values of
  * the config, such as the operator's own key.
  */
-export const checkGivenAgain = (frames: readonly Frame[], env: RunOptions['env'] = {}): void => {
+export const checkEnvPassedAgain = (frames: readonly Frame[], env: RunOptions['env'] = {}): void => {
   const names = frames.flatMap(({ record }) =>
     record.type === 'open' || record.type === 'resume' ? (record.env ?? []) : [],
   );

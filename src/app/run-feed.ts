@@ -24,7 +24,7 @@ type RecordedFrames = {
   getBlob(ref: string): Promise<Uint8Array>;
 };
 
-type HeldPiece = { readonly cell: CellId; readonly agent: string; readonly event: LiveEvent };
+type PendingPiece = { readonly cell: CellId; readonly agent: string; readonly event: LiveEvent };
 
 /** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
 export const caughtUp = Symbol('caught up');
@@ -36,7 +36,7 @@ export class RunFeed {
   readonly #eventReaders = new Map<FrameReader<RunEvent>, Sees>();
 
   /** Frames that are not durable yet, and live pieces of operations that began in them. */
-  #held: (Frame | HeldPiece)[] = [];
+  #uncommitted: (Frame | PendingPiece)[] = [];
 
   constructor(recorded: RecordedFrames) {
     this.#recorded = recorded;
@@ -48,16 +48,16 @@ export class RunFeed {
 
   frame(frame: Frame): void {
     // probe: told-after-commit
-    if (frame.no > this.#recorded.committed) this.#held.push(frame);
+    if (frame.no > this.#recorded.committed) this.#uncommitted.push(frame);
     else this.#pass(frame);
   }
 
   /** Passes on what has become durable. */
   release(): void {
     const { committed } = this.#recorded;
-    const end = this.#held.findIndex((one) => 'no' in one && one.no > committed);
-    const released = end < 0 ? this.#held : this.#held.slice(0, end);
-    this.#held = end < 0 ? [] : this.#held.slice(end);
+    const end = this.#uncommitted.findIndex((one) => 'no' in one && one.no > committed);
+    const released = end < 0 ? this.#uncommitted : this.#uncommitted.slice(0, end);
+    this.#uncommitted = end < 0 ? [] : this.#uncommitted.slice(end);
     for (const one of released)
       if ('no' in one) this.#pass(one);
       else this.#passLive(one);
@@ -69,11 +69,11 @@ export class RunFeed {
 
   live(cell: CellId, agent: string, event: LiveEvent): void {
     const piece = { cell, agent, event };
-    if (this.#held.some((one) => one.cell === cell)) this.#held.push(piece);
+    if (this.#uncommitted.some((one) => one.cell === cell)) this.#uncommitted.push(piece);
     else this.#passLive(piece);
   }
 
-  #passLive({ cell, agent, event }: HeldPiece): void {
+  #passLive({ cell, agent, event }: PendingPiece): void {
     const of = { run: this.#recorded.run, cell, agent };
     const chars = 'text' in event ? event.text.length : 0;
     const isContent = event.type === 'reasoning-delta';
@@ -84,7 +84,7 @@ export class RunFeed {
 
   /** What never became durable is never told. */
   end(): void {
-    this.#held = [];
+    this.#uncommitted = [];
     for (const reader of this.#readers) reader.end();
   }
 

@@ -19,7 +19,7 @@ import { attachedTextBytes, checkModelsTake, readAttachments } from './read-atta
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
 import { buildHistory, dialogEntries } from '#app/conversations';
 import type { AgentResources } from '#app/agents';
-import { environmentFor, resourcesWith } from './run-environment.ts';
+import { environmentFor, resourcesWithEnv } from './run-environment.ts';
 import type { NewRun, RunEnvironment } from './run-start.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
@@ -88,7 +88,7 @@ export class RunRequestChecker {
   }
 
   #environment(agent: Agent, env: RunOptions['env']): RunEnvironment {
-    return environmentFor(resourcesWith(this.#shared.resources, env), agent);
+    return environmentFor(resourcesWithEnv(this.#shared.resources, env), agent);
   }
 
   /** Returns the goal as it crosses; null when the agent starts by waiting for messages. */

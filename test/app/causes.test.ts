@@ -76,7 +76,9 @@ const failures: Readonly<Record<string, Case>> = {
         what: 'limit',
         name: 'llmTimeout',
         code: 'model_timeout',
-        detail: expect.stringMatching(/^Stopped model rehearsal\/rehearsal, turn [12], after 50 ms \(llmTimeout\)\.$/u),
+        detail: expect.stringMatching(
+          /^Stopped model rehearsal\/rehearsal in turn [12] after 50 ms \(llmTimeout\)\.$/u,
+        ),
         times: 2,
         ended: true,
       },
@@ -90,7 +92,7 @@ const failures: Readonly<Record<string, Case>> = {
         what: 'tool',
         name: 'never',
         code: 'tool_timeout',
-        detail: 'Stopped tool never, after 60 ms (toolTimeout).',
+        detail: 'Stopped tool never after 60 ms (toolTimeout).',
         ended: false,
       },
     ],
@@ -98,7 +100,7 @@ const failures: Readonly<Record<string, Case>> = {
   'a tool with a timeout of its own': {
     options: { tools: [{ ...never, timeoutMs: 70 }] },
     replies: (asks) => [call('never'), ...asks, said('Done.')],
-    causes: [{ code: 'tool_timeout', detail: 'Stopped tool never, after 70 ms, by a timeout of its own.' }],
+    causes: [{ code: 'tool_timeout', detail: 'Stopped tool never after 70 ms, by its own timeout.' }],
   },
   'working time that is used up': {
     options: { limits: { timeoutMs: 80 }, tools: [never] },
@@ -107,12 +109,12 @@ const failures: Readonly<Record<string, Case>> = {
       {
         what: 'tool',
         code: 'tool_timeout',
-        detail: 'Stopped tool never, after the 50 ms that were left of 80 ms working time (timeout_ms).',
+        detail: 'Stopped tool never after 50 ms, all that was left of 80 ms of working time (timeout_ms).',
       },
       {
         what: 'limit',
         name: 'timeout_ms',
-        detail: 'AgentLimitExceeded("timeout_ms"): worked 80 of 80 ms; last at work: tool never.',
+        detail: 'AgentLimitExceeded("timeout_ms"): worked 80 of 80 ms; last step: tool never.',
         ended: true,
       },
     ],
@@ -212,7 +214,7 @@ test('the cause of a missed deadline names the deadline, and what was at work', 
   const session = cloister.run('lead', 'Find it.', { budget: { ms: 400 } });
   await runUntilSettled(clock, session.outcome);
   const detail =
-    'The deadline was 1970-01-01T00:16:40.400Z, 400 ms after the start; at work: model rehearsal/rehearsal, turn 1.';
+    'The deadline was 1970-01-01T00:16:40.400Z, 400 ms after the start; in flight: model rehearsal/rehearsal in turn 1.';
   expect(await session.causes()).toMatchObject([{ what: 'limit', name: 'deadline', detail, ended: true, times: 1 }]);
 });
 
@@ -240,7 +242,7 @@ test('the cause of an agent that gather did not wait for names the time that it 
     {
       path: ['lead', 'hand'],
       code: 'deadline_passed',
-      detail: 'Its caller waited 300 ms for it (gather).',
+      detail: 'The caller stopped waiting after 300 ms (gather).',
       ended: true,
     },
   ]);

@@ -10,7 +10,7 @@ import type { FillServer } from './prepare-server.ts';
 import { findRequiredConfig, providerName } from './required-config.ts';
 import type { RequiredConfig, UnlocatedProblem } from './required-config.ts';
 
-export type LookedUpAgent = {
+export type ConfigLookup = {
   readonly agent: Pick<Agent, 'name' | 'file' | 'resources'>;
   /** Those who use it can do without it. */
   readonly isOptional: boolean;
@@ -41,7 +41,7 @@ export const lookUpAgent = async (
   agent: Agent,
   configs: Configs,
   { isOptional, inspectOnly, offline }: LookUpOptions,
-): Promise<LookedUpAgent> => {
+): Promise<ConfigLookup> => {
   const { resolved, layers, unusedMcpFile } = configs.forFile(agent.file);
   const required = findRequiredConfig(agent.resources, resolved, unusedMcpFile);
   const entries = configEntries(required);
@@ -51,13 +51,13 @@ export const lookUpAgent = async (
 
   const { caching, models } = resources;
   const failures: UnlocatedProblem[] = [];
-  const prepared: LookedUpAgent['models'][number][] = [];
+  const prepared: ConfigLookup['models'][number][] = [];
   for (const model of models.filter((one) => typeof one === 'string')) {
     const sourced = required.providers.get(providerName(model))!;
     const prepare = () => prepareModel(model, { sourced, caching, inspectOnly });
     for (const fill of await attempt('models', prepare, failures)) prepared.push({ name: model, fill });
   }
-  const servers: LookedUpAgent['servers'][number][] = [];
+  const servers: ConfigLookup['servers'][number][] = [];
   const { overlay, missing } = overlayFor(
     entries.map(({ value }) => value),
     layers,
@@ -87,7 +87,7 @@ const attempt = async <T>(
   }
 };
 
-/** Throws what is no mistake of the operator's. */
+/** Rethrows errors that are not the operator's mistake. */
 export const operatorProblem = (key: UnlocatedProblem['key'], error: unknown): UnlocatedProblem => {
   if (!(error instanceof CloisterError)) throw error;
   const remedy = error.code === 'server_missing' ? ` ${error.suggestion}` : '';

@@ -29,13 +29,13 @@ export const resolvedResources = (
   resourcesFor: (agent, model, without) =>
     model === undefined ? resolver.resourcesFor(agent, without) : resolver.resourcesFor(withModel(agent, model)),
   modelsOf: (agent) => resolver.modelsOf(agent),
-  prepare: async (agent, model, { mayLack = false } = {}) => {
+  prepare: async (agent, model, { allowMissingVariables = false } = {}) => {
     const found: Problem[] = [];
     await resolver.prepare(
       [{ ...withModel(agent, model), children: { ...agent.children, agents: [] } }],
       (_agent, { key, ...problem }) => found.push({ file: `model "${model}"`, line: null, key, ...problem }),
     );
-    const problems = mayLack ? found.filter((problem) => !isMissingVariable(problem)) : found;
+    const problems = allowMissingVariables ? found.filter((problem) => !isMissingVariable(problem)) : found;
     if (problems.length === 0) return;
     const lines = redactProblems(problems, resolver.redactFor(null)).map(formatProblem);
     throw new CloisterError('fork_invalid', `\n${lines.join('\n')}\n`);

@@ -34,7 +34,7 @@ import {
   operatorProblem,
   withFakeValues,
 } from './look-up-agent.ts';
-import type { LookedUpAgent } from './look-up-agent.ts';
+import type { ConfigLookup } from './look-up-agent.ts';
 import { toolsByServer } from './required-config.ts';
 import type { UnlocatedProblem } from './required-config.ts';
 
@@ -73,7 +73,7 @@ export class ResourceResolver {
   /** The values of its run, which come before those of the config; none if it serves all runs without values of their own. */
   readonly #env: Overlay;
   /** By what an agent names. Shared with the resolvers of runs. */
-  readonly #lookedUp: Map<string, LookedUpAgent>;
+  readonly #lookedUp: Map<string, ConfigLookup>;
   /** The same with the values of this resolver, which belong to it alone. */
   readonly #recipes = new Map<string, Recipe>();
   /** Recipes that were looked up, until more are prepared. */
@@ -88,7 +88,7 @@ export class ResourceResolver {
     this.#configs = configs;
     this.#options = options;
     this.#env = env;
-    this.#lookedUp = base === undefined ? new Map<string, LookedUpAgent>() : base.#lookedUp;
+    this.#lookedUp = base === undefined ? new Map<string, ConfigLookup>() : base.#lookedUp;
     // probe: run-redactors
     this.#redactors = new Redactors(base === undefined ? null : base.#redactors);
     this.#resourcesFromCode = base === undefined ? resourcesFromCode(options.fallback) : base.#resourcesFromCode;
@@ -219,7 +219,7 @@ export class ResourceResolver {
     return recipe;
   }
 
-  #findLookedUp(agent: Agent): LookedUpAgent | undefined {
+  #findLookedUp(agent: Agent): ConfigLookup | undefined {
     return this.#lookedUp.get(recipeKey(agent) ?? '') ?? this.#lookedUp.get(this.#parentKey(agent) ?? '');
   }
 
@@ -240,7 +240,7 @@ export class ResourceResolver {
   }
 
   /** Fills in the values of this resolver. */
-  #fill(lookedUp: LookedUpAgent): Recipe {
+  #fill(lookedUp: ConfigLookup): Recipe {
     const { agent, isOptional, required, entries, layers, plain } = lookedUp;
     const found = overlayFor(
       entries.map(({ value }) => value),
@@ -295,7 +295,7 @@ export class ResourceResolver {
 
   #collectSecrets(
     agent: string,
-    entries: LookedUpAgent['entries'],
+    entries: ConfigLookup['entries'],
     { overlay, plain }: { readonly overlay: Overlay; readonly plain: readonly string[] },
   ): readonly SourcedSecrets[] {
     const collected = entries.map(({ label, value, server }) => ({
@@ -312,7 +312,7 @@ export class ResourceResolver {
 }
 
 /** Whether one has the same models from the same file, and at least the same tools. */
-const covers = (one: LookedUpAgent['agent'], { file, resources: { caching, models, servers } }: Agent): boolean =>
+const covers = (one: ConfigLookup['agent'], { file, resources: { caching, models, servers } }: Agent): boolean =>
   one.file === file &&
   one.resources.caching === caching &&
   one.resources.models.length === models.length &&

@@ -32,8 +32,8 @@ export interface AgentResources {
   passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
   /** The context size of an agent's first model, if known. Creates no provider. */
   contextTokens?(agent: Agent): number | undefined;
-  /** Looks up a model that the agent's definition does not name. `mayLack`: even if its variables have no value. */
-  prepare(agent: Agent, model: string, options?: { readonly mayLack?: boolean }): Promise<void>;
+  /** Looks up a model that the agent's definition does not name. `allowMissingVariables`: even if its variables have no value. */
+  prepare(agent: Agent, model: string, options?: { readonly allowMissingVariables?: boolean }): Promise<void>;
   // Absent where no config names a variable:
   /** For one run: the same with these values of variables before those of the config. Nothing here changes. */
   withEnv?(env: Overlay): AgentResources;

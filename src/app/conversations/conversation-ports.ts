@@ -44,10 +44,10 @@ export type ConversationPorts = {
 /** Continues a run from a cut. */
 export type ContinueRun = {
   /** Throws if the run cannot continue with the loaded agents and these values of variables. */
-  check(frames: readonly Frame[], env: RunOptions['env']): Promise<CheckedContinuation>;
+  check(frames: readonly Frame[], env: RunOptions['env']): Promise<RunContinuation>;
 };
 
-export type CheckedContinuation = {
+export type RunContinuation = {
   /** Writes the first frames, and starts the run. */
   start(run: RunId, log: RunLog, conversation: ConversationRef | null): Promise<RunSession>;
 };

@@ -30,7 +30,7 @@ import { updateConversationFile } from './export-conversation.ts';
 import { newestTurns } from './inherit-files.ts';
 import { findCheckpoint, readCut, OwnedRun } from './find-checkpoint.ts';
 import { checkMayContinueTurn } from './build-history.ts';
-import type { CheckedContinuation, ContinueRun, ConversationPorts } from './conversation-ports.ts';
+import type { RunContinuation, ContinueRun, ConversationPorts } from './conversation-ports.ts';
 import { expiredCheckpoints } from './conversation-settings.ts';
 import { RunLocks, runStates } from './active-runs.ts';
 import { takeCheckpoint } from './take-checkpoint.ts';
@@ -214,7 +214,7 @@ export class LocalCheckpoints implements Checkpoints {
     return found;
   }
 
-  #prepare(frames: readonly Frame[], run: RunId, env: RunOptions['env']): Promise<CheckedContinuation> {
+  #prepare(frames: readonly Frame[], run: RunId, env: RunOptions['env']): Promise<RunContinuation> {
     const now = this.#ports.clock.now();
     return this.#continueRun.check(cutFrames(frames, /* probe: cut-length */ frames.length, { run, now }), env);
   }
@@ -222,7 +222,7 @@ export class LocalCheckpoints implements Checkpoints {
   /** After the record is appended: updates the file of the conversation and continues the run, if there is one. */
   async #startContinuation(
     owned: OwnedRun,
-    continued: CheckedContinuation | null,
+    continued: RunContinuation | null,
     conversation: ConversationRef | null,
   ): Promise<RunSession | null> {
     if (conversation !== null) await updateConversationFile(conversation, this.#ports);

@@ -1,5 +1,5 @@
 // What the log tells about failures that are recorded without words of their own: which limit was reached, its value, what was
-// used of it, and what was at work. For those who see causes.
+// used of it, and what was in flight. For those who see causes.
 //
 //   notes-are-derived. Nothing is recorded for them. The words of a failed tool call are shown to the model of its cell, and
 //       how a cell ended is compared on replay: both belong to the format.
@@ -11,7 +11,7 @@ import type { CellLimits } from '#core/registry';
 import { isCountedStep } from './accounts.ts';
 
 type OpenStep = {
-  /** What is at work: `model openai/gpt-5-mini, turn 3`. */
+  /** What is in flight: `model openai/gpt-5-mini in turn 3`. */
   readonly what: string;
   /** The limit of this kind of step, and how long the cell had worked when it began. */
   readonly limit: 'llmTimeout' | 'toolTimeout';
@@ -134,7 +134,7 @@ const begin = (own: CellNotes, { at, attempt }: Frame, record: RecordOf<'begin'>
   if (record.do === 'receive' && name === 'wait') own.waits.add(op);
   if (record.do === 'sleep' && about?.['why'] === 'time-out') own.gatherMs = until - at;
   if (record.do !== 'step') return;
-  const what = attempt === undefined ? stepText(name) : `model ${attempt.model}, turn ${attempt.turn}`;
+  const what = attempt === undefined ? stepText(name) : `model ${attempt.model} in turn ${attempt.turn}`;
   const limit = attempt === undefined ? 'toolTimeout' : 'llmTimeout';
   own.open.set(op, { what, limit, workedMs: own.worked.totalMs });
 };
@@ -159,7 +159,7 @@ const settle = (
   own.last = { op, what, code: failure.code, note };
 };
 
-type Settled = {
+type SettleContext = {
   readonly frame: Frame;
   /** Undefined for a child. */
   readonly step: OpenStep | undefined;
@@ -167,7 +167,11 @@ type Settled = {
   readonly caller: CellNotes | undefined;
 };
 
-const operationNote = (own: CellNotes, code: ErrorCode, { frame, step, ms, caller }: Settled): string | undefined => {
+const operationNote = (
+  own: CellNotes,
+  code: ErrorCode,
+  { frame, step, ms, caller }: SettleContext,
+): string | undefined => {
   if (code === 'crossing_refused') return refusalNote(frame);
   if (step === undefined) return undefined;
   if (code === 'model_timeout' || code === 'tool_timeout') return timeoutNote(own.limits, step, ms);
@@ -183,10 +187,10 @@ const refusalNote = ({ links = [] }: Frame): string | undefined => {
 const timeoutNote = (limits: CellLimits, { what, limit, workedMs }: OpenStep, ms: number): string => {
   const leftMs = limits.timeout_ms - workedMs;
   if (leftMs < limits[limit] && ms >= leftMs)
-    return `Stopped ${what}, after the ${leftMs} ms that were left of ${limits.timeout_ms} ms working time (timeout_ms).`;
+    return `Stopped ${what} after ${leftMs} ms, all that was left of ${limits.timeout_ms} ms of working time (timeout_ms).`;
   return ms >= limits[limit]
-    ? `Stopped ${what}, after ${limits[limit]} ms (${limit}).`
-    : `Stopped ${what}, after ${ms} ms, by a timeout of its own.`;
+    ? `Stopped ${what} after ${limits[limit]} ms (${limit}).`
+    : `Stopped ${what} after ${ms} ms, by its own timeout.`;
 };
 
 type EndContext = { readonly at: number; readonly caller: CellNotes | undefined };
@@ -218,10 +222,10 @@ const deadlineNote = (
 ): string | undefined => {
   const gatherMs = caller?.gatherMs ?? null;
   if ((deadline === 0 || at < deadline) && gatherMs !== null)
-    return `Its caller waited ${gatherMs} ms for it (gather).`;
+    return `The caller stopped waiting after ${gatherMs} ms (gather).`;
   if (deadline === 0) return undefined;
-  const atWork = what === '' ? '' : `; at work: ${what}`;
-  return `The deadline was ${isoTime(deadline)}, ${deadline - startedAt} ms after the start${atWork}.`;
+  const inFlight = what === '' ? '' : `; in flight: ${what}`;
+  return `The deadline was ${isoTime(deadline)}, ${deadline - startedAt} ms after the start${inFlight}.`;
 };
 
 const limitNote = ({ limits, steps, worked, last, isResident }: CellNotes, limit: LimitName): string | undefined => {
@@ -230,7 +234,7 @@ const limitNote = ({ limits, steps, worked, last, isResident }: CellNotes, limit
     case 'max_steps':
       return `${steps} of ${limits.max_steps} steps used${per}.`;
     case 'timeout_ms': {
-      const newest = last === null || last.what === '' ? '' : `; last at work: ${last.what}`;
+      const newest = last === null || last.what === '' ? '' : `; last step: ${last.what}`;
       return `worked ${worked.totalMs} of ${limits.timeout_ms} ms${per}${newest}.`;
     }
     case 'mailTimeout':

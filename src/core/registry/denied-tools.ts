@@ -14,9 +14,9 @@ export type DeniedTools = {
 };
 
 /** `isReadable`: false if the key is written twice, so that no value counts. */
-export const readDenied = (value: Json | undefined, isReadable: boolean): DeniedTools => {
+export const parseDeniedTools = (value: Json | undefined, isReadable: boolean): DeniedTools => {
   const names = splitNames(value);
-  const isUnderstood = isReadable && isNameList(value ?? null) && names.every((name) => understood.test(name));
+  const isUnderstood = isReadable && isNameList(value ?? null) && names.every((name) => toolNamePattern.test(name));
   const denied: readonly NamedTool[] = isUnderstood
     ? names.flatMap((name) => runtimes.map((runtime) => mapTool(wholeName(name), runtime)))
     : [{ is: 'all' }];
@@ -45,7 +45,7 @@ const isNameList = (value: Json): boolean =>
 const comparable = (name: string): string => toAgentName(name).toLowerCase();
 
 /** One name, perhaps with a part in parentheses; anything else may be several names, or the rest of another line. */
-const understood = /^[\w*./:-]+(?:\([^()]*\))?$/u;
+const toolNamePattern = /^[\w*./:-]+(?:\([^()]*\))?$/u;
 
 /** `Bash(git:*)` is `Bash`; the agents after `Agent` are names of their own. */
 const wholeName = (name: string): string => (/^(?:Task|Agent)\(/u.test(name) ? name : name.replace(/\(.*$/u, ''));

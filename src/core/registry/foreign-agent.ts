@@ -2,7 +2,7 @@
 import { agentNameFromPath } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ImportNote, ParseYaml, YamlDocument } from '#contracts';
-import { readDenied } from './denied-tools.ts';
+import { parseDeniedTools } from './denied-tools.ts';
 import type { DeniedTools } from './denied-tools.ts';
 import { aliasedModelText, mapModels, unknownModelText } from './foreign-models.ts';
 import type { ModelAliases } from './foreign-models.ts';
@@ -54,7 +54,7 @@ export const foreignDisplayName = (text: string, parseYaml: ParseYaml): string |
   return typeof name === 'string' ? name : null;
 };
 
-type ForeignKeys = YamlDocument & { readonly wrong?: string; readonly twice?: readonly string[] };
+type ForeignKeys = YamlDocument & { readonly wrong?: string; readonly repeatedKeys?: readonly string[] };
 
 const readKeys = (yaml: string, parseYaml: ParseYaml): ForeignKeys => {
   const document = parseYaml(yaml);
@@ -72,7 +72,7 @@ export const readForeignAgent = (path: string, text: string, ports: ForeignPorts
     runtime,
     ports,
     given: document.value,
-    twice: document.twice ?? [],
+    repeatedKeys: document.repeatedKeys ?? [],
     name: agentNameFromPath(path),
     keys: {},
     notes: [],
@@ -124,7 +124,7 @@ type Reading = {
   readonly ports: ForeignPorts;
   readonly given: JsonObject;
   /** Keys that are written twice, and left out. */
-  readonly twice: readonly string[];
+  readonly repeatedKeys: readonly string[];
   readonly name: string;
   readonly keys: Record<string, Json>;
   readonly notes: ImportNote[];
@@ -181,7 +181,7 @@ const readModel = (reading: Reading): void => {
 const readTools = (reading: Reading): void => {
   const { given, runtime, keys, ports } = reading;
   const mapped = splitNames(given['tools']).map((name) => ({ name, to: mapTool(name, runtime) }));
-  const denied = readDenied(given['disallowedTools'], !reading.twice.includes('disallowedTools'));
+  const denied = parseDeniedTools(given['disallowedTools'], !reading.repeatedKeys.includes('disallowedTools'));
   if (denied.problem !== null) note(reading, 'decide', 'disallowedTools', denied.problem);
   const tools = new Set<string>();
   const agents = new Set<string>();

@@ -4,8 +4,8 @@
 import type { Json, JsonObject } from '#base';
 import type { YamlDocument } from '#contracts';
 
-/** Top-level keys with texts and lists of texts. Deeper blocks are texts. `twice`: the keys that were left out. */
-export const readLenientYaml = (text: string): YamlDocument & { readonly twice: readonly string[] } => {
+/** Top-level keys with texts and lists of texts. Deeper blocks are texts. `repeatedKeys`: the keys that were left out. */
+export const readLenientYaml = (text: string): YamlDocument & { readonly repeatedKeys: readonly string[] } => {
   const found = new Map<string, { line: number; rest: string[]; times: number }>();
   let current: { rest: string[] } | undefined;
   for (const [index, line] of text.split(/\r?\n/u).entries()) {
@@ -22,8 +22,8 @@ export const readLenientYaml = (text: string): YamlDocument & { readonly twice: 
   }
   const once = [...found].filter(([key, { times }]) => times === 1 && key !== '__proto__');
   const value: JsonObject = Object.fromEntries(once.map(([key, { rest }]) => [key, valueOf(rest)]));
-  const twice = [...found].filter(([, { times }]) => times > 1).map(([key]) => key);
-  return { value, twice, line: ([key]) => found.get(String(key))?.line ?? 1 };
+  const repeatedKeys = [...found].filter(([, { times }]) => times > 1).map(([key]) => key);
+  return { value, repeatedKeys, line: ([key]) => found.get(String(key))?.line ?? 1 };
 };
 
 const valueOf = (lines: readonly string[]): Json => {

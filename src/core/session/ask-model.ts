@@ -13,7 +13,7 @@ import { showNewContext } from './show-new-context.ts';
 import { modelName } from './model-name.ts';
 import { ModelStep } from './model-step.ts';
 import type { ToolCall, Session } from './state.ts';
-import { estimateTokensPerByte, fileTokens, roomFor, windowLimit, windowRoom } from './window-limit.ts';
+import { estimateTokensPerByte, fileTokens, textRoom, windowLimit, promptRoom } from './window-limit.ts';
 
 export type TurnReply = {
   readonly no: number;
@@ -72,7 +72,7 @@ const beginAttempt = (
   if (session.latestModel !== null && session.latestModel !== model) dropReasoning(session);
   showNewContext(session, 'by now');
   const limit = windowLimit(session, model);
-  const room = roomFor(session, model, limit);
+  const room = textRoom(session, model, limit);
   if (!fitWindow(window, room)) return { failure: windowFull(session, model, limit) };
 
   const { tokens: replyTokens, tooSmall } = replyCap(session, model, limit.tokens);
@@ -184,7 +184,7 @@ const settingsHashes: Readonly<Record<'plain' | 'withSchema', SettingsHashes>> =
 
 const windowFull = (session: Session, model: Model, limit: WindowLimit): Failure => {
   const { window } = session;
-  const room = windowRoom(session, model, limit);
+  const room = promptRoom(session, model, limit);
   const needed = bytesToTokens(window.bytes, room) + fileTokens(window);
   return {
     code: 'window_full',

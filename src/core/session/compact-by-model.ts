@@ -6,11 +6,11 @@ import { decodeEnvelope } from '#contracts';
 import type { Model, Segment } from '#contracts';
 import { dropEarlierCalls, findOldTurns } from '#core/memory';
 import type { Session } from './state.ts';
-import { roomFor, windowLimit } from './window-limit.ts';
+import { textRoom, windowLimit } from './window-limit.ts';
 
 export const compactByModel = async (session: Session, model: Model): Promise<void> => {
   const { cell, window, ports } = session;
-  const room = roomFor(session, model, windowLimit(session, model));
+  const room = textRoom(session, model, windowLimit(session, model));
   dropEarlierCalls(window, room);
   const range = findOldTurns(window, room);
   if (range === null) return;

@@ -4,7 +4,7 @@ import type { Model } from '#contracts';
 import { bytesToTokens } from '#core/memory';
 import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
-import { estimateTokensPerByte, roomFor, windowLimit } from './window-limit.ts';
+import { estimateTokensPerByte, textRoom, windowLimit } from './window-limit.ts';
 
 /** Above this fraction of the window, an estimate is not good enough: a single byte can be a token. */
 const estimateFractionMax = 0.25;
@@ -12,7 +12,7 @@ const estimateFractionMax = 0.25;
 export const countPromptTokens = async (session: Session, model: Model): Promise<void> => {
   const { cell, window } = session;
   const { countTokens: count } = model;
-  const room = roomFor(session, model, windowLimit(session, model));
+  const room = textRoom(session, model, windowLimit(session, model));
   if (count === undefined || bytesToTokens(window.bytes, room) < room.tokens * estimateFractionMax) return;
   const counting = cell.runtime.begin({
     do: 'step',

@@ -9,7 +9,7 @@ import type { ContextWindow } from '#core/memory';
 import { fileReferences, isGoalFile, isMadeBy, leftOutReason, unsupportedType } from '#core/rules';
 import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
-import { fileTokens, windowLimit, windowRoom } from './window-limit.ts';
+import { fileTokens, windowLimit, promptRoom } from './window-limit.ts';
 
 type UsableModels = { readonly models: readonly Model[]; readonly failure: Failure };
 
@@ -40,7 +40,7 @@ export const leaveOutFiles = (session: Session, model: Model): void => {
   };
   const isUnsupported = ({ part }: Segment): boolean => unsupportedType(model, fileReferences(part)) !== undefined;
   while (replaceFirst(leftOutReason.notTaken, isUnsupported));
-  const room = windowRoom(session, model, windowLimit(session, model));
+  const room = promptRoom(session, model, windowLimit(session, model));
   while (bytesToTokens(window.bytes, room) + fileTokens(window) > room.tokens)
     if (!replaceFirst(leftOutReason.noRoom, () => true)) return;
 };

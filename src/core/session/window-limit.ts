@@ -31,7 +31,7 @@ export const fileTokens = ({ files }: Pick<ContextWindow, 'files'>): number =>
   files.length === 0 ? 0 : files.reduce((sum, { tokens }) => sum + tokens, 0);
 
 /** The part of the window that a prompt may use: the answer needs room too. */
-export const windowRoom = (session: Session, model: Model, { tokens }: WindowLimit): WindowRoom => ({
+export const promptRoom = (session: Session, model: Model, { tokens }: WindowLimit): WindowRoom => ({
   tokens: Math.max(1, tokens - Math.min(replyCap(session, model, tokens).tokens, Math.floor(tokens / 2))),
   // probe: window-tokens-per-byte
   tokensPerByte:
@@ -40,8 +40,8 @@ export const windowRoom = (session: Session, model: Model, { tokens }: WindowLim
 });
 
 /** The part of it that text may use. */
-export const roomFor = (session: Session, model: Model, limit: WindowLimit): WindowRoom => {
-  const room = windowRoom(session, model, limit);
+export const textRoom = (session: Session, model: Model, limit: WindowLimit): WindowRoom => {
+  const room = promptRoom(session, model, limit);
   const files = fileTokens(session.window);
   return files === 0 ? room : { ...room, tokens: Math.max(1, room.tokens - files) };
 };

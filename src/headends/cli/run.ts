@@ -179,9 +179,9 @@ const mediaTypes: Readonly<Record<string, string>> = {
   md: 'text/markdown',
 };
 
-type ReadFor = { readonly what: string; readonly option: string };
+type FileUse = { readonly what: string; readonly option: string };
 
-const readOrExplain = async <T>(path: string, read: () => Promise<T>, { what, option }: ReadFor): Promise<T> => {
+const readOrExplain = async <T>(path: string, read: () => Promise<T>, { what, option }: FileUse): Promise<T> => {
   try {
     return await read();
   } catch (error) {

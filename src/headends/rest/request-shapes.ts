@@ -40,7 +40,7 @@ export const runRequestShape = named(
       ),
       conversation,
       history: about(
-        listOf(named('Said', sentMessageShape)),
+        listOf(named('DialogMessage', sentMessageShape)),
         'Earlier messages. Cannot be combined with a conversation.',
       ),
       resident: about(boolean(), 'The agent runs until it is asked to finish; `input` is its first message.'),

@@ -8,23 +8,23 @@ import { withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
 import type { AgentList } from './agent-list.ts';
 import { restoreFiles } from './check-files.ts';
-import { checkGivenAgain, environmentFor, resourcesWith } from './run-environment.ts';
+import { checkEnvPassedAgain, environmentFor, resourcesWithEnv } from './run-environment.ts';
 import type { RunRequestChecker } from './run-request-checker.ts';
 import type { ContinuedRun, RunEnvironment } from './run-start.ts';
 import type { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
-type ContinuedRunsPorts = {
+type RunContinuerPorts = {
   readonly agents: AgentList;
   readonly requests: RunRequestChecker;
   readonly runs: Runs;
 };
 
-export class ContinuedRuns {
+export class RunContinuer {
   readonly #shared: SharedPorts;
-  readonly #ports: ContinuedRunsPorts;
+  readonly #ports: RunContinuerPorts;
 
-  constructor(shared: SharedPorts, ports: ContinuedRunsPorts) {
+  constructor(shared: SharedPorts, ports: RunContinuerPorts) {
     this.#shared = shared;
     this.#ports = ports;
   }
@@ -33,10 +33,10 @@ export class ContinuedRuns {
   async check(
     frames: readonly Frame[],
     env: RunOptions['env'],
-    resources = resourcesWith(this.#shared.resources, env),
+    resources = resourcesWithEnv(this.#shared.resources, env),
   ): Promise<ResumableRun & RunEnvironment> {
     const resumable = checkResume(frames, (name) => this.#ports.agents.findInTree(name));
-    checkGivenAgain(frames, env);
+    checkEnvPassedAgain(frames, env);
     const forked = await this.prepareForks(frames, resources);
     for (const one of withChildren([resumable.agent])) resources.modelsOf(one);
     return { ...resumable, ...environmentFor(resources, resumable.agent, forked) };
@@ -73,7 +73,7 @@ export class ContinuedRuns {
     const { store, ids, clock } = this.#shared;
     const { agents, requests } = this.#ports;
     const run = ids.random() as RunId;
-    const resources = resourcesWith(this.#shared.resources, env);
+    const resources = resourcesWithEnv(this.#shared.resources, env);
     const frames = forkFrames(await store.read(parseRunId(original)), options, {
       run,
       now: clock.now(),
