@@ -12,9 +12,10 @@ import { rehearse, virtualClock } from '#testkit';
 import type { ResumeAttempt } from '#app/serve';
 import { InterruptedRunResumer } from '#testing/app/serve';
 import { newTemporaryFolder } from '../../isolation/temporary-folder.ts';
+import { Gate } from './gated-agent.ts';
 
-const agentNamed = (name: string, prompt = 'Work.') =>
-  defineAgent({ name, description: 'Works.', prompt, models: [rehearse([{ reply: 'Done.' }]).model] });
+const agentNamed = (name: string, prompt = 'Work.', model = rehearse([{ reply: 'Done.' }])) =>
+  defineAgent({ name, description: 'Works.', prompt, models: [model.model] });
 
 const tokens = [
   { name: 'ann', sha256: sha256('ann'.padEnd(40, 'x')) },
@@ -84,6 +85,22 @@ test('a run whose agent has changed is left alone, and the log says why', async 
     code: 'replay_differs',
   });
   await server.stop(0);
+});
+
+test('a run that was resumed is not cancelled when the server stops', async () => {
+  const { workspace, ids } = await crashedWorkspace([['lead', 'ann']]);
+  const gate = new Gate();
+  const model = rehearse([{ reply: { text: 'Done.', delayMs: 1 } }], {
+    clock: { timer: (_ms, due) => gate.hold(due) },
+  });
+  await using cloister = await openCloister({ workspace, agents: [agentNamed('lead', 'Work.', model)] });
+  const server = await openServer(cloister, { tokens, port: 0 });
+  await server.listen();
+  await gate.arrived(1);
+  const stopped = server.stop();
+  gate.open();
+  expect(await stopped).toEqual([]);
+  expect(await cloister.runs()).toMatchObject([{ run: ids[0], state: 'ended', status: 'completed' }]);
 });
 
 const summary = (run: string, caller = 'ann', startedAt = 0): RunSummary =>
