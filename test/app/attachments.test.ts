@@ -2,7 +2,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import Anthropic from '@anthropic-ai/sdk';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText } from 'ai';
 import fc from 'fast-check';
+import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { countPages, countPixels, hasSignature, sha256 } from '#base';
 import { defineAgent, defineTeam, openCloister } from 'cloister';
@@ -377,6 +381,61 @@ describe('over HTTP', () => {
     };
     await server.ask('/v1/responses', { json: { model: 'lead', input: 'Sure?', previous_response_id: first.id } });
     expect(userParts(language)).toEqual(expected);
+  });
+
+  test('the clients of OpenAI, Anthropic and the AI SDK send images and PDFs as they usually do', async () => {
+    const language = rehearse([{ reply: 'Yes.' }]);
+    const { url: address, token } = await serveAgents({ agents: [lead(language)] });
+    const openai = new OpenAI({ baseURL: `${address}/v1`, apiKey: token });
+    await openai.chat.completions.create({
+      model: 'lead',
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url, detail: 'high' } }] }],
+    });
+    const pdf = Buffer.from(pdfOf(1)).toString('base64');
+    await openai.responses.create({
+      model: 'lead',
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_image', image_url: url, detail: 'auto' },
+            { type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf}` },
+          ],
+        },
+      ],
+    });
+    const anthropic = new Anthropic({ baseURL: address, apiKey: token });
+    await anthropic.messages.create({
+      model: 'lead',
+      max_tokens: 10,
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
+            { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf } },
+          ],
+        },
+      ],
+    });
+    const provider = createOpenAICompatible({ name: 'cloister', baseURL: `${address}/v1`, apiKey: token });
+    await generateText({
+      model: provider('lead'),
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'See.' },
+            { type: 'file', data: png, mediaType: 'image/png' },
+          ],
+        },
+      ],
+    });
+    const files = language.requests.map((_request, nth) =>
+      userParts(language, nth).filter((part) => /^(?:image|application)\//u.test(part)),
+    );
+    const [image, document] = [`image/png ${sha256(png)}`, `application/pdf ${sha256(pdfOf(1))}`];
+    expect(files).toEqual([[image], [image, document], [image, document], [image]]);
   });
 
   test('a message of nothing but an image has a task that says so', async () => {
