@@ -87,7 +87,8 @@ export class ModelStep implements StepOperation {
 
   #send(world: StepContext) {
     const { prompt, tools, schema } = this.#request!;
-    const { cell, window, ports } = this.#session;
+    const { window, ports } = this.#session;
+    const { agent } = this.#session.cell;
     // Only the provider needs the request from here on, so it is released.
     this.#request = null;
     const options: LanguageModelV4CallOptions = {
@@ -98,7 +99,7 @@ export class ModelStep implements StepOperation {
       abortSignal: world.signal,
     };
     if (schema !== undefined) options.responseFormat = responseFormat(schema);
-    Object.assign(options, cell.agent.resources.settings);
+    Object.assign(options, agent.resources.settings);
     if (window.files.length === 0) return this.#model.language.doStream(options);
     return fillFiles(prompt, (ref) => ports.world.readBlob(ref)).then((filled) =>
       this.#model.language.doStream({ ...options, prompt: filled }),
