@@ -129,8 +129,9 @@ const listen = async (
   try {
     for await (const { id, text, unasked } of session.messages()) {
       if (!process.alive) return;
-      const { frames = [], acknowledged: durable = 0 } = writtenBy(watched, world) ?? {};
-      taken.push({ id, text, after: frames.length, durable });
+      const { frames = [] } = writtenBy(watched, world) ?? {};
+      // What is on disk is there after a crash, whether this process has heard of the commit or not.
+      taken.push({ id, text, after: frames.length, onDisk: world.disk.length(session.run) });
       world.faults.count(unasked ? 'mail: unasked message taken' : 'mail: answer taken');
       if (delayMs > 0) await process.pause(delayMs, 'listener');
     }

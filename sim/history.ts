@@ -105,14 +105,14 @@ export type FollowedSession = {
 };
 
 /**
- * A message to the person that somebody took. `after`: how many frames its process had written by then; `durable`: how many of
- * those were acknowledged.
+ * A message to the person that somebody took. `after`: how many frames its process had written by then; `onDisk`: how many frames of the
+ * run were on disk.
  */
 export type TakenMessage = {
   readonly id: string;
   readonly text: string;
   readonly after: number;
-  readonly durable: number;
+  readonly onDisk: number;
 };
 
 /** Why a process could not resume a run. */

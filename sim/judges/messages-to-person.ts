@@ -72,14 +72,14 @@ const checkTaken = (session: FollowedSession, run: RunHistory, history: History,
   const before = deliveredBefore(run.frames, own);
   const start = own?.frames[0]?.no ?? Infinity;
   const seen = new Set<string>();
-  for (const { id, text, durable } of taken ?? []) {
+  for (const { id, text, onDisk } of taken ?? []) {
     const where = `${id} of run ${run.run} in process ${process}`;
     const message = stored.get(id);
     if (seen.has(id)) report(`${where} once`, 'it was handed out twice');
     if (before.has(id)) report(`${where} not again`, 'it was recorded as delivered before');
     // It is the run's own, and what was handed out was durable.
     if (message?.text !== text) report(`${where} as the log has it`, `"${text}", not "${message?.text}"`);
-    else if (message.no >= start + durable) report(`${where} once it is durable`, `frame ${message.no} was not`);
+    else if (message.no >= onDisk) report(`${where} once it is durable`, `frame ${message.no} was not`);
     seen.add(id);
   }
   // Not what the run said later, in another process: if the store fails, a process may even have written an end that is lost.

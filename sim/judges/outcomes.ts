@@ -86,16 +86,24 @@ const textsForCallers = (run: RunHistory): ReadonlyMap<CellId, string> => {
   const texts = new Map<CellId, string>();
   if (!hasMail(run)) return texts;
   const works = new Works();
-  const attempts = new Set<string>();
+  const [attempts, checks] = [new Set<string>(), new Set<string>()];
+  const unchecked = new Map<CellId, string>();
   const json = jsonCells(run);
   walkMail(run, (step) => {
     const { cell, record, attempt }: Frame = step.frame;
     if (record.type === 'begin' && attempt !== undefined) attempts.add(`${cell}/${record.op}`);
+    if (record.type === 'begin' && record.name === 'check:answer') checks.add(`${cell}/${record.op}`);
     const work = works.of(step);
+    const isForCaller = answerEnd(work) === work.caller;
     if (record.type === 'settle' && record.ok && attempts.has(`${cell}/${record.op}`)) {
       const reply = usableText(record.value);
-      const text = json.has(cell) ? (valueIn(reply, 'sum') ?? '') : reply;
-      if (text !== '' && answerEnd(work) === work.caller) texts.set(cell, text);
+      if (json.has(cell)) unchecked.set(cell, valueIn(reply, 'sum') ?? '');
+      else if (reply !== '' && isForCaller) texts.set(cell, reply);
+    }
+    // A value is an answer once it was checked: the run may be cancelled before that.
+    if (record.type === 'settle' && record.ok && checks.has(`${cell}/${record.op}`)) {
+      const value = unchecked.get(cell) ?? '';
+      if (value !== '' && isForCaller) texts.set(cell, value);
     }
     works.update(step);
   });

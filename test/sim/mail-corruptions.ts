@@ -88,7 +88,7 @@ export const mailCorruptions: Readonly<Record<string, readonly Corruption[]>> = 
     { to: listening, change: (history) => listeningIn(history).taken.shift() },
     {
       to: (history) => listening(history) && !listeningIn(history).resumed,
-      change: (history) => (listeningIn(history).taken[0].durable = 0),
+      change: (history) => (listeningIn(history).taken[0].onDisk = 0),
     },
     {
       to: (history) => listening(history) && framesIn(history).some(({ record }) => record.type === 'delivered'),
