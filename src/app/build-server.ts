@@ -94,13 +94,15 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   );
   const slotLimits = slotLimitsFor(options.slots ?? {}, options.tokens?.length ?? 1);
   const slots = new SlotQueue(slotLimits);
-  const rates = new RateLimiter(now);
+  const limits = { ...defaultLimits, ...options.limits };
+  const [rates, openRates] = [new RateLimiter(now), new RateLimiter(now, openNetworksMax)];
   const gate = new Gate({
     hosts: hostsFor(host, options.hosts),
     tlsHosts: options.hosts ?? [],
     origins: options.origins ?? [],
     identify: (presented) => tokens.findCaller(presented),
     admit: (caller) => rates.consume(caller.name, tokens.entry(caller)?.requestsPerMinute),
+    admitOpen: (network) => openRates.consume(network, limits.openRequestsPerMinute),
   });
   const agentService = new LocalAgentService({
     cloister,
@@ -118,7 +120,6 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
           resumeAttempted: (attempt) => log({ type: 'resume', ...attempt }),
         }),
   });
-  const limits = { ...defaultLimits, ...options.limits };
   let stopping = false;
   return {
     token,
@@ -172,6 +173,9 @@ const createApp = (
 };
 
 const [drainMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];
+
+/** How many networks are remembered that have sent requests without a token. */
+const openNetworksMax = 10_000;
 
 const waitAtMost = async (clock: Clock, ms: number, ended: Promise<void>): Promise<void> => {
   const late = Promise.withResolvers<void>();

@@ -233,8 +233,6 @@ export type CallerRunReports = {
   windows(): Promise<readonly CellWindow[]>;
   ledger(): Promise<readonly CellLedger[]>;
   tasks(): Promise<readonly TaskReport[]>;
-  /** A file that came with its request or with an earlier message. Rejects with `file_missing`. */
-  attachment(sha256: string): Promise<Attachment & { readonly data: Uint8Array }>;
   /** Without the events, which are those of the run. */
   replay(): Promise<Omit<ReplayReport, 'events'>>;
   /**

@@ -253,6 +253,8 @@ export type {
   ClientFailure,
   ErrorFormatter,
   HttpRoute,
+  OpenRoute,
+  RouteFile,
   RouteReply,
   ServedSocket,
   ServerEvent,

@@ -5,11 +5,10 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { outcomeAsSeen } from '#contracts';
-import type { CallerRunReports, RunArchive, RunDiff, RunReport, Sees, StoredAttachment } from '#contracts';
+import type { CallerRunReports, RunArchive, RunDiff, Sees } from '#contracts';
 
 type ReportPorts = {
   readonly sees: Sees;
-  readonly report: () => Promise<RunReport>;
   /** Finds another run of the same caller. Rejects with `run_unknown`. */
   readonly findOwn: (run: string) => Promise<RunId>;
 };
@@ -17,11 +16,7 @@ type ReportPorts = {
 /** Stands for a text that the caller may not see. */
 const withheldText = 'Only shown to tokens that see contents.';
 
-export const callerRunReports = (
-  archive: RunArchive,
-  run: RunId,
-  { sees, report, findOwn }: ReportPorts,
-): CallerRunReports => {
+export const callerRunReports = (archive: RunArchive, run: RunId, { sees, findOwn }: ReportPorts): CallerRunReports => {
   const seesTexts = sees === 'contents';
   return {
     explain: async (cell, options) => {
@@ -37,13 +32,6 @@ export const callerRunReports = (
     windows: () => archive.windows(run),
     ledger: () => archive.ledger(run),
     tasks: () => archive.tasks(run),
-    attachment: async (sha256) => {
-      const stored = filesIn(await report()).find((one) => 'sha256' in one && one.sha256 === sha256);
-      if (stored === undefined) throw new CloisterError('file_missing', `Run ${run} has no file with that hash.`);
-      const { mediaType, name } = stored;
-      const data = await archive.attachment(run, sha256);
-      return { mediaType, data, ...(name === undefined ? {} : { name }) };
-    },
     replay: async () => {
       const { events: _events, outcome, ...replayed } = await archive.replay(run);
       return { ...replayed, outcome: outcome === null ? null : outcomeAsSeen(outcome, sees) };
@@ -55,12 +43,6 @@ export const callerRunReports = (
     },
   };
 };
-
-/** Files that came with the request, or with a message before it. */
-const filesIn = ({ attachments, history }: RunReport): readonly StoredAttachment[] => [
-  ...attachments,
-  ...history.flatMap(({ attachments: earlier = [] }) => earlier),
-];
 
 const withoutTexts = (diff: RunDiff): RunDiff => ({
   ...diff,

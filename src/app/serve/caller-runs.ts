@@ -76,7 +76,6 @@ export const findCallerRun = async (
     attachments: (stored) => Promise.all(stored.map((one) => readStored(archive, run, one))),
     ...callerRunReports(archive, summary.run, {
       sees,
-      report,
       findOwn: async (other) => (await findCallerRun(archive, live, caller, other)).summary.run,
     }),
     transcript: async (options) => {

@@ -57,9 +57,12 @@ export class RateLimiter {
   readonly #now: () => number;
   /** `left` counts sixty-thousandths of a request: whole numbers, so that rounding loses nothing. */
   readonly #buckets = new Map<string, { left: number; at: number }>();
+  readonly #bucketsMax: number;
 
-  constructor(now: () => number) {
+  /** `bucketsMax`: beyond that, the name that was used the longest ago is forgotten. */
+  constructor(now: () => number, bucketsMax = Infinity) {
     this.#now = now;
+    this.#bucketsMax = bucketsMax;
   }
 
   /** Throws `rate_exceeded`. */
@@ -68,7 +71,10 @@ export class RateLimiter {
     const now = this.#now();
     // probe: rate-bucket
     const bucket = this.#buckets.get(name) ?? { left: perMinute * minuteMs, at: now };
+    // The map keeps the order in which names were used.
+    this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
+    if (this.#buckets.size > this.#bucketsMax) this.#buckets.delete(this.#buckets.keys().next().value!);
     const passed = Math.max(0, now - bucket.at);
     bucket.left = Math.min(perMinute * minuteMs, bucket.left + passed * perMinute);
     bucket.at = now;

@@ -40,6 +40,12 @@ export const httpErrors = {
     'Method not allowed for this URL.',
     'Use the method named in the message.',
   ),
+  attachment_unknown: errorEntry(
+    'config',
+    false,
+    'The run has no file with this hash.',
+    'GET /v1/runs/:run/messages lists the files of a run.',
+  ),
   route_unknown: errorEntry('config', false, 'No such URL.', 'GET /openapi.json lists all URLs.'),
   token_refused: errorEntry(
     'auth',
@@ -60,7 +66,7 @@ export const httpErrors = {
     'Ask the operator to add it with --allow-origin.',
   ),
   server_busy: errorEntry('limit', true, 'The server is at capacity.', 'Retry later.'),
-  rate_exceeded: errorEntry('limit', true, 'This token has exceeded its request rate limit.', 'Retry later.'),
+  rate_exceeded: errorEntry('limit', true, 'Too many requests.', 'Retry later.'),
   allowance_used: errorEntry(
     'budget',
     false,

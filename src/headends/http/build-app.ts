@@ -7,8 +7,9 @@ import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { CloisterError } from '#base';
 import type { ErrorCode, JsonObject } from '#base';
-import type { Caller, Clock, ErrorFormatter, Ids, PlainRoute } from '#contracts';
+import type { Caller, Clock, ErrorFormatter, Ids, OpenRoute, PlainRoute } from '#contracts';
 import type { BodyBudget } from './body-budget.ts';
+import { checkRoutes } from './check-routes.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './read-body.ts';
@@ -17,7 +18,7 @@ import { commonHeaders, failureResponse, replyResponse, sendReply, completeReply
 import type { HeaderMap, StreamOptions, CompleteReply } from './respond.ts';
 
 type AppOptions = {
-  readonly routes: readonly PlainRoute[];
+  readonly routes: readonly ServedRoute[];
   /** For paths that belong to no protocol. */
   readonly formatError: ErrorFormatter;
   readonly gate: Gate;
@@ -49,6 +50,8 @@ export type AnsweredRequest = {
   readonly defect?: unknown;
 };
 
+type ServedRoute = PlainRoute | OpenRoute;
+
 type HonoContext = Context<{ Bindings: Partial<NodeEnv> }>;
 
 export type HttpApp = {
@@ -60,9 +63,11 @@ export type HttpApp = {
 /** What is known about a path before a request for it is handled. */
 type PathInfo = { readonly formatError: ErrorFormatter; readonly methods: readonly string[] };
 
-type KnownRoute = PlainRoute & PathInfo;
+type KnownRoute = ServedRoute & PathInfo;
 
+/** Throws `defect` for routes that contradict themselves or each other. */
 export const buildApp = (options: AppOptions): HttpApp => {
+  checkRoutes(options.routes);
   const app = new Hono<{ Bindings: Partial<NodeEnv> }>({ strict: true });
   const refuse = (error: unknown): Response =>
     sendReply(failureResponse(clientError(error), options.formatError, commonHeaders(requestId(options), {})));
@@ -70,9 +75,9 @@ export const buildApp = (options: AppOptions): HttpApp => {
   app.get('/health', (c) => health(c, options, healthPath));
   app.all('/health', (c) => rejectRequest(c, options, healthPath));
   for (const [path, routesOfPath] of groupByPath(options.routes)) {
-    const methods = [...new Set(routesOfPath.map(({ method }) => method))];
+    const methods = [...new Set(routesOfPath.flatMap(methodsOf))];
     const routes = routesOfPath.map((route) => ({ ...route, methods }));
-    for (const method of methods) {
+    for (const method of new Set(routesOfPath.map((route) => route.method))) {
       const choices = routes.filter((route) => route.method === method);
       app.on(method, path, (c) => serve(c, options, chooseRoute(choices, c.req.raw.headers)));
     }
@@ -89,8 +94,11 @@ export const buildApp = (options: AppOptions): HttpApp => {
   return { fetch: (request, env = {}) => app.fetch(request, env), refuse };
 };
 
+const methodsOf = ({ method, files }: ServedRoute): readonly string[] =>
+  files === undefined ? [method] : [method, 'HEAD'];
+
 /** An unknown path below a path of a protocol gets the error format of that protocol. The longest matching prefix decides. */
-const formatterByPath = (routes: readonly PlainRoute[]): ((path: string) => ErrorFormatter | undefined) => {
+const formatterByPath = (routes: readonly ServedRoute[]): ((path: string) => ErrorFormatter | undefined) => {
   const prefixes = routes
     .map(({ path, formatError }) => ({ start: `${path.split('/:')[0]!}/`, formatError }))
     .sort((one, other) => other.start.length - one.start.length);
@@ -98,7 +106,7 @@ const formatterByPath = (routes: readonly PlainRoute[]): ((path: string) => Erro
 };
 
 /** Fixed paths come first, so that `/v1/runs` is not taken for an agent. */
-const groupByPath = (routes: readonly PlainRoute[]): ReadonlyMap<string, readonly PlainRoute[]> => {
+const groupByPath = (routes: readonly ServedRoute[]): ReadonlyMap<string, readonly ServedRoute[]> => {
   const parameterCount = (path: string): number => path.split('/').filter((part) => part.startsWith(':')).length;
   const sorted = [...routes].sort((one, other) => parameterCount(one.path) - parameterCount(other.path));
   return Map.groupBy(sorted, ({ path }) => path);
@@ -125,14 +133,23 @@ const health = (c: HonoContext, options: AppOptions, pathInfo: PathInfo): Promis
 const serve = (c: HonoContext, options: AppOptions, route: KnownRoute): Promise<Response> =>
   handleRequest(c, options, route, async (request) => {
     const { signal, url, headers, method } = c.req.raw;
-    const caller = request.enter();
-    // Hono answers a HEAD as a GET, and a GET may start a run.
-    if (method !== route.method) throw wrongMethod(route.methods);
+    const caller = route.open === true ? request.enterOpen() : request.enter();
+    // Hono answers a HEAD as a GET, and a GET may start a run. Reading a file changes nothing.
+    if (method !== route.method && !(method === 'HEAD' && route.files !== undefined)) throw wrongMethod(route.methods);
     if (method !== 'POST' && c.env.incoming !== undefined) await nextBatch();
-    const body = method === 'POST' ? await readBody(c.req.raw, caller, options, c.env) : undefined;
-    const call = { caller, id: request.id, params: c.req.param(), query: parseQueryString(url), headers, body, signal };
-    return replyResponse(await route.answer(call), request.common, request.streaming);
+    const destination = { owner: caller?.name ?? openOwner, takes: route.takes };
+    const { json: body, ...raw } = method === 'POST' ? await readBody(c.req.raw, destination, options, c.env) : noBody;
+    const call = { id: request.id, params: c.req.param(), query: parseQueryString(url), headers, body, ...raw, signal };
+    const reply = await (caller === null || route.open === true
+      ? (route as OpenRoute).answer(call)
+      : route.answer({ ...call, caller }));
+    return replyResponse(reply, request.common, request.streaming, { method, headers, route });
   });
+
+const noBody = { json: undefined };
+
+/** All requests without a token share the room for bodies that one caller has. No caller has this name. */
+const openOwner = '(open)';
 
 /** Throws `request_invalid` for bytes that are not UTF-8: URLSearchParams would silently replace them, and two names could become one. */
 const parseQueryString = (url: string): URLSearchParams => {
@@ -173,6 +190,8 @@ type RequestContext = {
   readonly common: HeaderMap;
   readonly streaming: StreamOptions;
   enter(): Caller;
+  /** For a route that needs no token. */
+  enterOpen(): null;
 };
 
 // probe: request-id
@@ -217,8 +236,13 @@ const handleRequest = async (
       gate.admit(caller);
       return caller;
     };
+    const enterOpen = (): null => {
+      gate.admitOpen(c.env.incoming?.socket.remoteAddress);
+      return null;
+    };
     const onFailed = (error: unknown): void => report({ status: 500, code: clientError(error).code }, error);
-    const response = await answer({ id, common, streaming: { clock, ...limits, onFailed, ...cutOption(c) }, enter });
+    const streaming = { clock, ...limits, onFailed, ...cutOption(c) };
+    const response = await answer({ id, common, streaming, enter, enterOpen });
     report(response);
     return sendReply(response, c.env.outgoing);
   } catch (error) {
@@ -240,6 +264,6 @@ const cutOption = ({ env: { outgoing } }: HonoContext): Pick<StreamOptions, 'cut
 
 const corsHeaders = (origin: string): HeaderMap => ({
   'access-control-allow-origin': origin,
-  'access-control-expose-headers': 'x-request-id, retry-after, mcp-session-id',
+  'access-control-expose-headers': 'x-request-id, retry-after, mcp-session-id, etag, content-disposition',
   vary: 'origin',
 });

@@ -19,6 +19,8 @@ type GateOptions = {
   identify(token: string): Caller | undefined;
   /** Throws if this caller has sent too many requests. */
   admit(caller: Caller): void;
+  /** Throws if too many requests without a token have come from this network. */
+  admitOpen(network: string): void;
 };
 
 export class Gate {
@@ -91,7 +93,21 @@ export class Gate {
   admit(caller: Caller): void {
     this.#options.admit(caller);
   }
+
+  /** For a request without a token. Throws `rate_exceeded`. */
+  admitOpen(address: string | undefined): void {
+    this.#options.admitOpen(networkOf(address ?? ''));
+  }
 }
+
+/** An IPv4 address, or the 64 bits of an IPv6 address that its owner cannot choose. */
+const networkOf = (address: string): string => {
+  if (!address.includes(':') || address.includes('.')) return address.slice(address.lastIndexOf(':') + 1);
+  const [before = '', after] = address.split('%')[0]!.split('::');
+  const [head, tail] = [before, after ?? ''].map((part) => (part === '' ? [] : part.split(':')));
+  const zeros = after === undefined ? [] : Array<string>(Math.max(0, 8 - head!.length - tail!.length)).fill('0');
+  return [...head!, ...zeros, ...tail!].slice(0, 4).join(':');
+};
 
 /** A name without a port stands for all ports. */
 const listsHost = (hosts: ReadonlySet<string>, host: string): boolean =>

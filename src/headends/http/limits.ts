@@ -18,6 +18,8 @@ export type HttpLimits = {
   /** How long a connection may stay open without a request. */
   readonly idleMs: number;
   readonly connectionsMax: number;
+  /** For requests without a token, from one network address. */
+  readonly openRequestsPerMinute: number;
 };
 
 export const defaultLimits: HttpLimits = {
@@ -32,4 +34,5 @@ export const defaultLimits: HttpLimits = {
   keepAliveMs: 15_000,
   idleMs: 10_000,
   connectionsMax: 4_096,
+  openRequestsPerMinute: 600,
 };

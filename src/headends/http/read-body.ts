@@ -1,8 +1,9 @@
-// Reads the body of a request: checks its headers, reads it within the limits, and parses it as strict JSON.
+// Reads the body of a request: checks its headers, reads it within the limits, and parses it as strict JSON, or keeps its bytes
+// for a route that takes other media types.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CloisterError, parseStrictJson } from '#base';
 import type { Json } from '#base';
-import type { Caller, Clock } from '#contracts';
+import type { Clock } from '#contracts';
 import type { BodyBudget, OpenBody } from './body-budget.ts';
 import type { HttpLimits } from './limits.ts';
 
@@ -12,16 +13,29 @@ type ReadBodyOptions = {
   readonly clock: Clock;
 };
 
-/** Undefined if there is no body. Throws before any byte is read if the headers are reason enough. */
+/** `json`: undefined if there is no body, or one of another type. `bytes`: only for a route that takes other types. */
+type ReceivedBody = { readonly json: Json | undefined; readonly bytes?: Uint8Array };
+
+type BodyDestination = {
+  /** Whose share of the room for bodies it takes. */
+  readonly owner: string;
+  /** Media types besides JSON. */
+  readonly takes: readonly string[] | undefined;
+};
+
+/** Throws before any byte is read if the headers are reason enough. */
 export const readBody = async (
   request: Request,
-  caller: Caller,
+  { owner, takes }: BodyDestination,
   options: ReadBodyOptions,
   { incoming, outgoing }: Partial<NodeEnv>,
-): Promise<Json | undefined> => {
+): Promise<ReceivedBody> => {
   const { bodyBytesMax, depthMax } = options.limits;
-  if (hasNoBody(request.headers)) return undefined;
-  const body = options.bodies.open(caller.name, announcedBytes(request.headers, bodyBytesMax));
+  const { headers } = request;
+  if (hasNoBody(headers))
+    return takes === undefined ? { json: undefined } : { json: undefined, bytes: new Uint8Array() };
+  const isJson = checkMediaType(headers, takes);
+  const body = options.bodies.open(owner, announcedBytes(headers, bodyBytesMax));
   try {
     // The client waits for permission to send its body.
     if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
@@ -30,26 +44,37 @@ export const readBody = async (
     const bytes = await readOrCancel(
       incoming === undefined ? readWeb(request.body, hold, options) : readNode(incoming, hold, options.clock),
     );
-    const parsed = parseStrictJson(decode(bytes), depthMax);
-    if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
-    return parsed.value;
+    if (takes === undefined) return { json: parseBody(bytes, depthMax) };
+    return { json: isJson ? parseBody(bytes, depthMax) : undefined, bytes };
   } finally {
     body.close();
   }
+};
+
+const parseBody = (bytes: Uint8Array, depthMax: number): Json => {
+  const parsed = parseStrictJson(decode(bytes), depthMax);
+  if ('problem' in parsed) throw new CloisterError('request_invalid', `The body: ${parsed.problem}`);
+  return parsed.value;
 };
 
 /** Some POST requests need no body, and clients then send neither a type nor a length. */
 const hasNoBody = (headers: Headers): boolean =>
   !headers.has('content-type') && !headers.has('transfer-encoding') && (headers.get('content-length') ?? '0') === '0';
 
+/** Whether it is JSON; otherwise it is one of the types that the route takes. */
+const checkMediaType = (headers: Headers, takes: readonly string[] = []): boolean => {
+  const type = headers.get('content-type') ?? '';
+  if (/^application\/json(?:\s*;\s*(?:charset=utf-8|charset="utf-8"))?\s*$/iu.test(type)) return true;
+  // Two headers are joined by a comma, and their first type must not pass for both.
+  if (!type.includes(',') && takes.includes(type.split(';')[0]!.trim().toLowerCase())) return false;
+  throw new CloisterError(
+    'media_refused',
+    type === '' ? 'It has no content-type.' : `Its content-type is ${type.slice(0, 80)}.`,
+  );
+};
+
 /** The announced number of bytes; 0 if none is announced. */
 const announcedBytes = (headers: Headers, bytesMax: number): number => {
-  const type = headers.get('content-type') ?? '';
-  if (!/^application\/json(?:\s*;\s*(?:charset=utf-8|charset="utf-8"))?\s*$/iu.test(type))
-    throw new CloisterError(
-      'media_refused',
-      type === '' ? 'It has no content-type.' : `Its content-type is ${type.slice(0, 80)}.`,
-    );
   if (headers.has('content-encoding') || (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked')
     throw new CloisterError('media_refused', 'Content-Encoding is not supported; send the body uncompressed.');
   const length = Number(headers.get('content-length') ?? 0);

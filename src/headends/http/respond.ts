@@ -4,9 +4,11 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { ErrorCode, Json } from '#base';
 import type { ClientFailure, ErrorFormatter, RouteReply, ServerEvent } from '#contracts';
 import { pulledStream } from './pulled-stream.ts';
+import { fileResponse } from './file-response.ts';
+import type { FileRequest } from './file-response.ts';
 import type { PulledOptions } from './pulled-stream.ts';
 
-/** No response is a page: none may be cached, framed or content-sniffed. */
+/** Unless it is a file, a response is no page: none may be cached, framed or content-sniffed. */
 const securityHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -77,7 +79,9 @@ export const replyResponse = (
   reply: RouteReply,
   common: HeaderMap,
   streaming: StreamOptions,
+  request: FileRequest,
 ): CompleteReply | Response => {
+  if ('file' in reply) return fileResponse(reply.file, request, common, streaming);
   if (!('events' in reply)) {
     const { status, body, code, headers: more } = reply;
     return completeReply(status, body, common, { more, code });

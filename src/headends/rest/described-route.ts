@@ -7,7 +7,7 @@ import type { AdmittedRequest, HttpRoute, RouteReply } from '#contracts';
 import { restError } from './rest-error.ts';
 import { errorShape, schemaReference } from './reply-shapes.ts';
 
-type DescribedRoute<Query, Body, Found> = Pick<HttpRoute, 'method' | 'path'> & {
+type DescribedRoute<Query, Body, Found> = Pick<HttpRoute, 'method' | 'path' | 'files'> & {
   readonly id: string;
   readonly tag: 'agents' | 'runs' | 'server';
   readonly summary: string;
@@ -35,6 +35,7 @@ export const restRoute = <Query = unknown, Body = unknown, Found = undefined>(
   path: route.path,
   formatError: restError,
   operation: operationOf(route),
+  ...(route.files === undefined ? {} : { files: route.files }),
   answer: async (call) => {
     const found = route.find?.(call) as Found;
     const query = readQuery((route.query ?? nothing) as Shape<Query>, call.query);
@@ -170,6 +171,13 @@ export const jsonOrEventsReply = (description: string, shape: Shape): JsonObject
 });
 
 export const eventsReply = (description: string): JsonObject => ({ description, content: events });
+
+/** The bytes of a file. */
+export const fileReply = (description: string): JsonObject => ({
+  description,
+  headers: { etag: { description: 'For `if-none-match`.', schema: { type: 'string' } } },
+  content: { '*/*': {} },
+});
 
 /** A run without an answer reports the reason in the same value that would hold the answer. */
 export const noAnswerReplies = (value: Shape): JsonObject => {

@@ -165,6 +165,7 @@ export const runMessageShape = named(
       agent: about(text, 'The agent that wrote it.'),
       unasked: about(boolean(), 'The agent answers none of your messages.'),
       delivered: about(boolean(), 'Whether a client has taken it.'),
+      attachments: about(listOf(jsonObject()), 'Files that came with it: texts, or hashes of what can be downloaded.'),
     },
   ),
 );

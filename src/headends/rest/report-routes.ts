@@ -7,7 +7,6 @@ import {
   auditShape,
   diffShape,
   explanationShape,
-  fileShape,
   ledgerShape,
   replayShape,
   taskShape,
@@ -95,24 +94,6 @@ const listingRoutes = (service: AgentService): readonly HttpRoute[] => [
     answer: async (call) => {
       const found = await requireRun(service, call);
       return { status: 200, body: { run: found.summary.run, tasks: await found.tasks() } };
-    },
-  }),
-  restRoute({
-    method: 'GET',
-    path: '/v1/runs/:run/attachments/:sha256',
-    id: 'readAttachment',
-    tag: 'runs',
-    summary: 'Get a file that came with the request of a run, or with an earlier message',
-    description: 'The messages of the run name the hashes of their files.',
-    replies: { 200: jsonReply('The file.', fileShape) },
-    answer: async (call) => {
-      const found = await requireRun(service, call);
-      const sha256 = call.params['sha256'] ?? '';
-      const { data, ...file } = await found.attachment(sha256);
-      return {
-        status: 200,
-        body: { run: found.summary.run, sha256, ...file, data: Buffer.from(data).toString('base64') },
-      };
     },
   }),
 ];

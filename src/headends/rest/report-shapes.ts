@@ -143,11 +143,6 @@ export const taskShape = named(
   }),
 );
 
-export const fileShape = named(
-  'File',
-  openObject({ run: text, sha256: text, mediaType: text, data: about(text, 'Its bytes in base64.') }, { name: text }),
-);
-
 const cellOutcome = orNull(openObject({ status: oneOf(...statuses), output: text, spent: spentShape }));
 
 export const replayShape = named(

@@ -2,6 +2,7 @@
 import type { HttpRoute, AgentService } from '#contracts';
 import { agentRoutes } from './agent-routes.ts';
 import type { RestWorld } from './agent-routes.ts';
+import { attachmentRoute } from './attachment-route.ts';
 import { liveAgentRoutes } from './live-agent-routes.ts';
 import { reportRoutes } from './report-routes.ts';
 import { runRoutes } from './run-routes.ts';
@@ -9,6 +10,7 @@ import { runRoutes } from './run-routes.ts';
 export const restRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
   ...runRoutes(service),
   ...reportRoutes(service),
+  attachmentRoute(service),
   ...liveAgentRoutes(service),
   ...agentRoutes(service, world),
 ];

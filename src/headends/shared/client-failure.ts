@@ -25,6 +25,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   run_unknown: 404,
   cell_unknown: 404,
   route_unknown: 404,
+  attachment_unknown: 404,
   mail_unknown: 404,
   conversation_unknown: 404,
   checkpoint_unknown: 404,

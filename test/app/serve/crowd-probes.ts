@@ -45,6 +45,7 @@ export const probes: readonly Probe[] = [
     body: () => ({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }),
     status: 202,
   }),
+  probe('attachment', (run) => `/v1/runs/${run}/attachments/${'0'.repeat(64)}`),
   probe('transcript', (run) => `/v1/runs/${run}/transcript`),
   probe('explain', (run) => `/v1/runs/${run}/explain?cell=echo`),
   probe('audit', (run) => `/v1/runs/${run}/audit`),

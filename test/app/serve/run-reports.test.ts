@@ -2,13 +2,11 @@
 // invariants: record-texts-by-token, run-belongs-to-caller
 import { describe, expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
-import { sha256 } from '#base';
 import type { Json, JsonObject } from '#base';
 import { defineAgent, defineTeam, hashToken } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { RequestView, ScriptedReply } from 'cloister/testkit';
 import { serveAgents } from '../../headends/http/driver.ts';
-import { pngOf } from '../sample-files.ts';
 
 const tokens = [
   { name: 'ana', sha256: hashToken('ana'), sees: 'contents' },
@@ -140,26 +138,6 @@ describe('a caller reads of its own run', () => {
     expect(body['tasks']).toMatchObject([{ id: 'one', status: 'completed', result: 'Aided.' }]);
     const other = await served.run('dan', 'Go.');
     expect((await read(served, 'dan', 'tasks', other)).body).toEqual({ run: other, tasks: [] });
-  });
-
-  test('its files, byte for byte', async () => {
-    const served = await serve();
-    const png = pngOf(40, 30);
-    const data = Buffer.from(png).toString('base64');
-    const run = await served.run('dan', 'Go.', { attachments: [{ mediaType: 'image/png', data, name: 'plan.png' }] });
-    const hash = sha256(png);
-    const { body } = await read(served, 'dan', `attachments/${hash}`, run);
-    expect(body).toEqual({ run, sha256: hash, mediaType: 'image/png', name: 'plan.png', data });
-    const other = await served.run('dan', 'Go.');
-    for (const [token, id, at, code] of [
-      ['dan', run, '0'.repeat(64), 'file_missing'],
-      ['dan', run, '..%2f..%2fetc', 'file_missing'],
-      ['dan', other, hash, 'file_missing'],
-      ['bob', run, hash, 'run_unknown'],
-    ] as const) {
-      const { status, body: error } = await served.send(token, `/v1/runs/${id}/attachments/${at}`);
-      expect([status, (error['error'] as JsonObject)['code']]).toEqual([404, code]);
-    }
   });
 });
 

@@ -136,7 +136,6 @@ const callerReaders: Readonly<Record<keyof CallerRun, (run: CallerRun) => unknow
   windows: (run) => run.windows(),
   ledger: (run) => run.ledger(),
   tasks: (run) => run.tasks(),
-  attachment: (run) => run.attachment('0'.repeat(64)).catch(refusal),
   replay: (run) => run.replay(),
   diff: (run) => run.diff(run.summary.run),
   events: async (run) => [

@@ -3,14 +3,14 @@ import { defineAgent, hashToken, makeToken } from 'cloister';
 import type { ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { SocketRoute, PlainRoute } from '#contracts';
+import type { OpenRoute, SocketRoute, PlainRoute } from '#contracts';
 import { serveAgents } from './driver.ts';
 import { errorCodeIn, expectSecurityHeaders, protocolOf } from './error-formats.ts';
 import { sendOnce } from './raw-client.ts';
 import type { RawReply } from './raw-client.ts';
 
 /** The routes and sockets that servers were built from. */
-const built = vi.hoisted(() => ({ routes: [] as PlainRoute[], sockets: [] as SocketRoute[] }));
+const built = vi.hoisted(() => ({ routes: [] as (PlainRoute | OpenRoute)[], sockets: [] as SocketRoute[] }));
 
 vi.mock(import('#headends/http'), async (original) => {
   const real = await original();
@@ -300,6 +300,12 @@ test('these tests cover every route and socket of the server', async () => {
   expect(new Set([...described, ...undescribed.map(addressOf)])).toEqual(had);
 });
 
+const isFilePath = (path: string): boolean =>
+  built.routes.some(
+    (route) =>
+      route.files !== undefined && new RegExp(`^${route.path.replaceAll(/:[^/]+/gu, '[^/]+')}$`, 'u').test(path),
+  );
+
 const hasPost = ({ method }: Address): boolean => method === 'POST';
 
 // invariants: route-behind-gate, http-checks-before-body
@@ -327,6 +333,8 @@ test('a path tells its allowed methods, but only to clients with a token', async
   const takes = Map.groupBy(all, ({ path }) => new URL(path, 'http://x').pathname);
   for (const [path, ones] of takes) {
     const allowed = new Set(ones.filter(({ never }) => never !== true).map(({ method }) => method));
+    // Of files, the headers can be had alone.
+    if (isFilePath(path)) allowed.add('HEAD');
     for (const method of ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE']) {
       if (allowed.has(method)) continue;
       const address = { method, path };

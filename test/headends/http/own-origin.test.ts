@@ -10,6 +10,7 @@ const gate = new Gate({
   origins: ['https://chat.example.com'],
   identify: () => undefined,
   admit: () => undefined,
+  admitOpen: () => undefined,
 });
 
 const verdict = (host: string, origin: string | null): string => {

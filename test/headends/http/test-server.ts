@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { Json } from '#base';
-import type { Clock, HttpRoute, RouteReply, SocketRoute, PlainRoute } from '#contracts';
+import type { Clock, HttpRoute, OpenRoute, RouteReply, SocketRoute, PlainRoute } from '#contracts';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
 import { patientLimits } from '../../slow-machine.ts';
@@ -20,6 +20,10 @@ export type TestServerOptions = {
   readonly getRoutes?: Readonly<Record<string, (signal: AbortSignal) => RouteReply>>;
   /** The replies of POST /:name. */
   readonly postRoutes?: Readonly<Record<string, (body: Json | undefined) => RouteReply>>;
+  /** Routes as a whole. */
+  readonly routes?: readonly (PlainRoute | OpenRoute)[];
+  /** Called with the network of each request without a token. */
+  readonly admitOpen?: (network: string) => void;
   readonly sockets?: readonly SocketRoute[];
   readonly limits?: Partial<HttpLimits>;
   readonly clock?: Clock;
@@ -33,6 +37,7 @@ export const serveTestRoutes = async (options: TestServerOptions) => {
     // `right` is the token of `me`, `right-ann` that of `ann`.
     identify: (token) => (/^right\b/u.test(token) ? { name: token.split('-')[1] ?? 'me' } : undefined),
     admit: () => undefined,
+    admitOpen: (network) => options.admitOpen?.(network),
   });
   const formatError: HttpRoute['formatError'] = ({ code }) => ({ code });
   const all = { ...defaultLimits, ...(clock === realClock ? patientLimits(limits) : limits) };
@@ -55,6 +60,7 @@ export const serveTestRoutes = async (options: TestServerOptions) => {
         formatError,
         answer: async ({ body }) => answer(body),
       })),
+      ...(options.routes ?? []),
     ],
     formatError,
     gate,

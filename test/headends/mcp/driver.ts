@@ -206,6 +206,7 @@ const gate = new Gate({
   origins: [],
   identify: (token) => ({ name: token }),
   admit: () => undefined,
+  admitOpen: () => undefined,
 });
 
 export const routedApp = (routes: McpRoutes, clock: Clock = realClock): RoutedApp => {

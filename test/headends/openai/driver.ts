@@ -151,7 +151,7 @@ export const call = async (
 };
 
 export const bodyOf = (reply: RouteReply): JsonObject => {
-  if ('events' in reply) throw new Error('These are events.');
+  if (!('body' in reply)) throw new Error('This is no JSON.');
   return reply.body as JsonObject;
 };
 

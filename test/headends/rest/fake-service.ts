@@ -264,7 +264,6 @@ const emptyReports = (run: RunId): CallerRunReports => ({
   windows: async () => [],
   ledger: async () => [],
   tasks: async () => [],
-  attachment: async () => ({ mediaType: 'image/png', data: new Uint8Array([1]), name: 'plan.png' }),
   replay: async () => ({
     run,
     ok: true,
