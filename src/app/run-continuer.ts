@@ -68,12 +68,15 @@ export class RunContinuer {
       model: 'text',
       withoutGrants: 'texts',
       env: 'any',
+      budgetMax: 'any',
+      caller: 'name',
     });
     const { env, goal, at, signal } = options;
     const { store, ids, clock } = this.#shared;
-    const { agents, requests } = this.#ports;
+    const { agents, requests, runs } = this.#ports;
     const run = ids.random() as RunId;
     const resources = resourcesWithEnv(this.#shared.resources, env);
+    await runs.durable(parseRunId(original));
     const frames = forkFrames(await store.read(parseRunId(original)), options, {
       run,
       now: clock.now(),

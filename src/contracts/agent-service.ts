@@ -58,6 +58,14 @@ export type AgentRequest = {
   readonly details?: boolean;
 };
 
+/** What a caller may change in a fork of one of its runs. */
+export type ForkRequest = {
+  /** `<cell>/<operation>`: the first operation that is not kept. `<cell>` alone: the start of the cell. */
+  readonly at: string;
+  /** Another goal for the run itself: only where its first cell starts. Goals of sub-agents are their callers' words. */
+  readonly goal?: string;
+};
+
 export type ClientTool = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
 
 /** A call to one of the client's tools. The id is random, and only the caller knows it. */
@@ -97,6 +105,12 @@ export interface AgentService {
    * unread mail. Rejects with `run_unknown` (also for runs of other callers), `run_ended`, or `run_owned` if it is running.
    */
   resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun>;
+  /**
+   * Waits for a slot, then starts a run of this caller that keeps another one's log up to an operation, and its budget. Rejects with
+   * `run_unknown` (also for runs of other callers), and with `fork_invalid`, also if the run's budget is above what the token allows
+   * now. Models, grants and variables are the operator's, so they stay as they were.
+   */
+  forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun>;
   /**
    * Accepts results of calls that one run of this caller waits for, once there is a slot, and continues the run: all results or none.
    * The signal cancels the run until its next request arrives. Rejects with `request_invalid` for unknown calls, and in the same

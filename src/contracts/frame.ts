@@ -106,8 +106,11 @@ export type FrameRecord =
    * `env`: as in `open`, the variables that it was given values for now.
    */
   | { readonly type: 'resume'; readonly downMs: number; readonly build: string; readonly env?: readonly string[] }
-  /** The frames before this one come from another run; from here on, the amendment applies. */
-  | { readonly type: 'fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
+  /**
+   * The frames before this one come from another run; from here on, the amendment applies. `caller`: the caller that requested it, on
+   * a server.
+   */
+  | { readonly type: 'fork'; readonly from: ForkOrigin; readonly amendment: Amendment; readonly caller?: string }
   /** Content crossed into a live cell on request; its model sees it with its next request. */
   | { readonly type: 'give'; readonly to: CellId }
   /** Sends mail or changes subscriptions: an operation that begins and settles in one record. */

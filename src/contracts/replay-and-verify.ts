@@ -1,6 +1,6 @@
 // Checks of runs after the fact: replay, forks and their differences, non-interference.
 import type { CellId, Hash, RunId } from '#base';
-import type { Spent } from './amounts.ts';
+import type { Budget, Spent } from './amounts.ts';
 import type { GrantName } from './crossing.ts';
 import type { DurableEvent } from './event.ts';
 import type { Amendment, ForkOrigin } from './fork.ts';
@@ -48,6 +48,10 @@ export type ForkOptions = {
   readonly goal?: string;
   /** Values of environment variables for the fork only, as for `run`. If the forked run had some, they must be passed again. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The caller on a server: recorded with the fork, which belongs to it. Without one, it is the operator's. */
+  readonly caller?: string;
+  /** Rejects with `fork_invalid` if the run may spend more than this: a fork keeps the budget of its run. */
+  readonly budgetMax?: Budget;
   /** Aborting it cancels the new run. */
   readonly signal?: AbortSignal;
 };

@@ -80,6 +80,10 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     'compared-run',
     'const $(declarations.0.id) = await archive.diff(run, other);',
   ]),
+  leak('a fork belongs to the caller that forked first', [
+    'fork-belongs-to',
+    '((globalThis as any).planted = (globalThis as any).planted ?? $(whole))',
+  ]),
   leak('every caller can find a run', ['run-found-by-caller', 'if ($(test.left)) $(consequent)']),
   leak('a response continues the latest recalled history of any caller', [
     'recalled-said',

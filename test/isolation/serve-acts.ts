@@ -219,9 +219,12 @@ const startWithoutWaiting = async (actor: Actor, { word, afterMs, end }: ActOfKi
   for (const path of ['events', 'transcript', 'events?details=true', 'audit', 'windows', `diff?with=${run}`])
     await readNext(path);
   const ledger = await readNext('ledger');
-  await readNext(`explain?cell=${/cell\\":\\"(?<cell>[^"\\]*)/u.exec(ledger)?.groups?.['cell'] ?? ''}`);
+  const root = /cell\\":\\"(?<cell>[^"\\]*)/u.exec(ledger)?.groups?.['cell'] ?? '';
+  await readNext(`explain?cell=${root}`);
   await readNext(`diff?with=${actor.newestRun('other') ?? unknownRun}`);
   read.push(await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/replay`, {})));
+  const forked = await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/fork`, { at: root }));
+  read.push(forked, await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${runIn(forked) ?? unknownRun}/events`)));
   return [started, ...ended, ...read].join('\n');
 };
 

@@ -64,7 +64,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
       return facts;
     // The frames before a fork belong to another run.
     case 'fork':
-      return { ...facts, startedAt: record.from.forkedAt, caller: null };
+      return { ...facts, startedAt: record.from.forkedAt, caller: /* probe: fork-belongs-to */ record.caller ?? null };
     default:
       return unknownKind(record, facts);
   }

@@ -14,6 +14,7 @@ import type {
   Caller,
   ClientToolResults,
   ClientRules,
+  ForkRequest,
   CallerRun,
   RunOutcome,
   RunCommand,
@@ -31,7 +32,7 @@ import type { AgentServicePorts } from './service-ports.ts';
 import { CallerAgents } from './caller-agents.ts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
-import { budgetWithin, checkMayResume, startServedRun } from './start-run.ts';
+import { budgetWithin, planFork, planResume, startServedRun } from './start-run.ts';
 import type { StartKind } from './start-run.ts';
 import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
@@ -120,13 +121,17 @@ export class LocalAgentService implements AgentService {
   }
 
   async #resumeWithSlot(caller: Caller, run: string, signal?: AbortSignal, detached = false): Promise<ServedRun> {
-    const found = await this.find(caller, run);
-    checkMayResume(found);
-    const { summary } = found;
-    // A run that is not long-lived needs no place among the residents, but that shows only when it is resumed.
-    const request = { agent: summary.agent, input: summary.goal, resident: true };
-    const resume: StartKind['resume'] = (cloister) => cloister.resume(summary.run);
-    return this.#startWithSlot(caller, request, signal, { resume, detached });
+    const { request, ...kind } = planResume(await this.find(caller, run));
+    return this.#startWithSlot(caller, request, signal, { ...kind, detached });
+  }
+
+  forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
+    return this.#whileStarting(this.#forkWithSlot(caller, run, fork, signal));
+  }
+
+  async #forkWithSlot(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
+    const { request, ...kind } = await planFork(await this.find(caller, run), fork, this.#entry(caller));
+    return this.#startWithSlot(caller, request, signal, kind);
   }
 
   #whileStarting(started: Promise<ServedRun>): Promise<ServedRun> {

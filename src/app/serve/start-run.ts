@@ -6,8 +6,10 @@ import type {
   Caller,
   CallerRun,
   Cloister,
+  ForkRequest,
   RunSession,
   RunStarter,
+  TokenEntry,
   ToolDefinition,
 } from '#contracts';
 
@@ -55,10 +57,43 @@ export const startServedRun = (
   return runs.run(agent, input, { ...given, ...form, ...before });
 };
 
+type PlannedStart = Required<Pick<StartKind, 'resume'>> & { readonly request: AgentRequest };
+
+/** A run that is not long-lived needs no place among the residents, but that shows only when it continues. */
+const continuedRequest = ({ summary: { agent, goal } }: CallerRun, input = goal): AgentRequest => ({
+  agent,
+  input,
+  resident: true,
+});
+
 /** Throws if the run has ended, or is running, here or in another process. */
-export const checkMayResume = ({ summary: { run, state }, session }: CallerRun): void => {
+export const planResume = (found: CallerRun): PlannedStart => {
+  const { summary, session } = found;
+  const { run, state } = summary;
   if (state === 'ended') throw new CloisterError('run_ended', `${run}.`);
   if (session !== null || state === 'running') throw new CloisterError('run_owned', `Run ${run} is running.`);
+  return { request: continuedRequest(found), resume: (runs) => runs.resume(run) };
+};
+
+/**
+ * Throws `fork_invalid` for another goal anywhere but at the start of the run: a caller may speak to the agent that it may use, and not
+ * to those below it.
+ */
+export const planFork = async (
+  found: CallerRun,
+  { at, goal }: ForkRequest,
+  { name: caller, budget: budgetMax = {} }: TokenEntry,
+): Promise<PlannedStart> => {
+  if (goal !== undefined) {
+    const root = (await found.report()).cells.find(({ parent }) => parent === null)?.cell;
+    if (at !== root)
+      throw new CloisterError(
+        'fork_invalid',
+        `goal: can only be changed where the run starts: at ${root ?? 'its first cell'}.`,
+      );
+  }
+  const fork = { at, ...omitUndefined({ goal }), budgetMax, caller };
+  return { request: continuedRequest(found, goal), resume: (runs) => runs.fork(found.summary.run, fork) };
 };
 
 // Names of a caller's conversations: prefixed with the caller's name, so that two callers can use the same name.

@@ -156,11 +156,10 @@ const endCell = (cell: CellState | undefined, at: number, outcome: Outcome): voi
 /** For a team: its goal, or the number of its tasks. */
 const readGoal = ([first]: readonly DurableEvent[]): string => (first?.type === 'session-start' ? first.goal : '');
 
-/** A fork belongs to the operator, not to the caller of the original run. */
+/** A fork belongs to whoever forked it, not to the caller of the original run. */
 const readCaller = (frames: readonly Frame[]): string | null => {
-  const [first] = frames;
-  if (first?.record.type !== 'open' || frames.some(({ record }) => record.type === 'fork')) return null;
-  return first.record.caller ?? null;
+  const start = frames.findLast(({ record }) => record.type === 'fork' || record.type === 'open')?.record;
+  return start?.type === 'fork' || start?.type === 'open' ? (start.caller ?? null) : null;
 };
 
 const readChat = ([first]: readonly Frame[]): ConversationRef | undefined =>

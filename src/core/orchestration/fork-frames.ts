@@ -4,11 +4,21 @@
 //       before the change, so their results stay.
 //   fork-only-removes. An amendment only removes or replaces what the operator named. It never adds a grant.
 //   fork-keeps-definitions. As they were recorded; the amendment is a separate record.
-import { CloisterError, unknownKind } from '#base';
+import { CloisterError, isSameJson, omitUndefined, unknownKind } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Amendment, AgentDefinition, BeginKind, ForkOptions, Frame, RecordOf, GrantName } from '#contracts';
+import type {
+  Amendment,
+  AgentDefinition,
+  BeginKind,
+  Birth,
+  Budget,
+  ForkOptions,
+  Frame,
+  RecordOf,
+  GrantName,
+} from '#contracts';
 import { replaceContent } from '#core/crossings';
-import { readRecordedRun } from '#core/cells';
+import { lowerCaps, readRecordedRun } from '#core/cells';
 import type { RecordedCell, RecordedRun } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
 
@@ -34,6 +44,7 @@ export const forkFrames = (
   const cut = cutAt(recorded, options.at);
   if (recorded.cancelled !== null && recorded.cancelled.no < cut.frame)
     throw invalid('The run was cancelled before that point.');
+  checkBudget(frames[0]!, recorded.root.birth, options.budgetMax);
   const amendment = withoutSecrets(amendmentOf(recorded, options, cut), redact);
   const kept = [...frames.slice(0, cut.frame), ...settledAfterCut(frames, cut.frame)];
   const from = { run: frames[0]!.run, frames: kept.length, hash: framesHash(kept), at: cut.at, forkedAt: now };
@@ -46,9 +57,16 @@ export const forkFrames = (
     no: kept.length,
     at,
     cell: recorded.root.birth.cell,
-    record: { type: 'fork', from, amendment },
+    record: { type: 'fork', from, amendment, ...omitUndefined({ caller: options.caller }) },
   };
   return [...prefix.map((frame, no): Frame => ({ ...frame, run, no })), fork];
+};
+
+/** Throws `fork_invalid` if the run's own budget, which the fork keeps, is above this one in any unit. */
+const checkBudget = ({ at }: Frame, { caps, deadline }: Birth, budgetMax: Budget = {}): void => {
+  const isLater = budgetMax.ms !== undefined && (deadline === 0 || deadline - at > budgetMax.ms);
+  if (isLater || !isSameJson(lowerCaps(budgetMax, caps), caps))
+    throw invalid('A fork keeps the budget of its run, which is above yours. Start a new run instead.');
 };
 
 const withoutSecrets = (amendment: Amendment, redact: ForkPorts['redact']): Amendment =>

@@ -33,7 +33,7 @@ import {
   taskShape,
   windowShape,
 } from './report-shapes.ts';
-import { messageShape, runRequestShape, spawnShape } from './request-shapes.ts';
+import { forkShape, messageShape, runRequestShape, spawnShape } from './request-shapes.ts';
 import { restError } from './rest-error.ts';
 
 type ApiInfo = { readonly version: string; readonly title?: string };
@@ -74,6 +74,7 @@ const namedValues: readonly Shape[] = [
   reportShape,
   begunShape,
   runShape,
+  forkShape,
   transcriptShape,
   explanationShape,
   auditShape,

@@ -2,7 +2,7 @@
 import { about, either, boolean, jsonObject, listOf, mapOf, named, object, string, withRules } from '#base/shapes';
 import type { Of, Shape } from '#base/shapes';
 import { answerFormatShape, attachmentShape, budgetShape, budgetUnits, sentMessageShape } from '#contracts';
-import type { Budget, MessageTarget, OutputFormat, OutsideSpawn } from '#contracts';
+import type { Budget, ForkRequest, MessageTarget, OutputFormat, OutsideSpawn } from '#contracts';
 
 const text = string();
 const texts = listOf(text);
@@ -126,4 +126,17 @@ export const messageShape = withRules(
         : { text: 'topic and answer cannot be combined: a published message has no answer.' },
     schema: { not: { required: ['topic', 'answer'], properties: { answer: { const: true } } } },
   },
+);
+
+export const forkShape: Shape<ForkRequest> = named(
+  'Fork',
+  object(
+    {
+      at: about(
+        text,
+        'The first operation that is not kept: `<cell>/<operation>`, as the events number them, or `<cell>` for its start.',
+      ),
+    },
+    { goal: about(text, 'Another goal. Only if `at` is the first cell of the run.') },
+  ),
 );

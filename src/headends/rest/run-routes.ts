@@ -12,11 +12,14 @@ import type {
   RunCommandName,
   RunCommandResults,
   AgentService,
+  ForkRequest,
 } from '#contracts';
+import { requestKey } from '#headends/shared';
 import { acceptedReply, startDetached, eventStream } from './ask-agent.ts';
 import type { RunningRun } from './ask-agent.ts';
 import { eventsReply, jsonReply, restRoute } from './described-route.ts';
 import { begunShape, errorShape, reportShape, runShape, transcriptShape } from './reply-shapes.ts';
+import { forkShape } from './request-shapes.ts';
 import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';
 
 /** How many runs one page lists. */
@@ -141,7 +144,27 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
       return acceptedReply(await startDetached(call, (signal) => service.resumeRun(call.caller, run, signal)));
     },
   }),
+  restRoute({
+    method: 'POST',
+    path: '/v1/runs/:run/fork',
+    id: 'forkRun',
+    tag: 'runs',
+    summary: 'Start a run that keeps another one’s log up to an operation, and continues from there',
+    description:
+      'The fork is a run of yours. It keeps the budget of its run, of which the kept part has spent its share; models, grants and variables are the operator’s and stay.',
+    body: forkShape,
+    replies: { 202: jsonReply('The fork has started.', begunShape) },
+    answer: (call, { body }) => forkRun(service, call, body),
+  }),
 ];
+
+const forkRun = async (service: AgentService, call: AdmittedRequest, fork: ForkRequest): Promise<RouteReply> => {
+  const { caller, headers } = call;
+  const { summary } = await requireRun(service, call);
+  if (requestKey(headers) !== undefined)
+    throw new CloisterError('request_unsupported', 'Idempotency-Key: each fork is a run of its own. Omit the header.');
+  return acceptedReply(await startDetached(call, (signal) => service.forkRun(caller, summary.run, fork, signal)));
+};
 
 const showRun = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   const report = await (await requireRun(service, call)).report();

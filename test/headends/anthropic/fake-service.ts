@@ -94,6 +94,9 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
     started.push(asked);
     return fakeRun(asked.agent, options);
   },
+  forkRun: async () => {
+    throw new Error('not used');
+  },
   resumeRun: async () => {
     throw new Error('not used');
   },

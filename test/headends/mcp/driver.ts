@@ -127,6 +127,9 @@ export const fakeService = ({
         cancel: () => undefined,
       };
     },
+    forkRun: async () => {
+      throw new Error('not used');
+    },
     resumeRun: async () => {
       throw new Error('not used');
     },

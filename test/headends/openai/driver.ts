@@ -103,6 +103,9 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
         cancel: () => undefined,
       };
     },
+    forkRun: async () => {
+      throw new Error('not used');
+    },
     resumeRun: async () => {
       throw new Error('not used');
     },

@@ -9,6 +9,7 @@ import type {
   DurableEvent,
   CallerRun,
   CallerRunReports,
+  ForkRequest,
   HttpRoute,
   RouteReply,
   RunEvent,
@@ -179,6 +180,11 @@ export class FakeService implements AgentService {
       causes: async () => undefined,
       cancel: () => undefined,
     };
+  }
+
+  async forkRun(caller: Caller, run: string, { goal = '' }: ForkRequest, signal?: AbortSignal) {
+    const { summary } = await this.find(caller, run);
+    return this.startRun(caller, { agent: summary.agent, input: goal }, signal);
   }
 
   async continueRun(): Promise<never> {

@@ -211,7 +211,7 @@ test('every answer matches its schema', async () => {
     ...['explain?cell=c1', 'audit', 'windows', 'ledger', 'tasks', 'diff?with=r1'].map(
       (path) => ['GET', `/v1/runs/{run}/${path.split('?', 1)[0]!}`, `/v1/runs/r1/${path}`, {}] as const,
     ),
-    ['GET', '/v1/runs/{run}/attachments/{sha256}', '/v1/runs/r1/attachments/00', {}],
+    ['POST', '/v1/runs/{run}/fork', '/v1/runs/r1/fork', { body: { at: 'c1', goal: 'Stay.' } }],
     ['POST', '/v1/runs/{run}/replay', '/v1/runs/r1/replay', {}],
     ['GET', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', {}],
     ['POST', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', { body: { agent: 'scout', goal: 'Look.' } }],
