@@ -106,7 +106,7 @@ export class RunReader {
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {
-    return explainCell(await this.#frames(run), cell as CellId, find);
+    return explainCell(await this.#frames(run), cell as CellId, { find, pause: this.#openPauses?.() });
   }
 
   async windows(run: string): Promise<readonly CellWindow[]> {

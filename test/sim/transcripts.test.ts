@@ -29,8 +29,8 @@ const fromEvents = (frames: readonly Frame[], full: boolean): Transcript =>
   transcriptFrom(frames[0]!.run, JSON.parse(JSON.stringify(eventsOf(frames))) as readonly DurableEvent[], { full });
 
 /** From the log, by the audit's own code: what each request of a cell was shown. */
-const promptsFromLog = (frames: readonly Frame[], cell: CellId) => {
-  const { attempts, segments } = explainCell(frames, cell);
+const promptsFromLog = async (frames: readonly Frame[], cell: CellId) => {
+  const { attempts, segments } = await explainCell(frames, cell);
   const texts = new Map(segments.map(({ id, text }) => [id, text]));
   return attempts.map(({ op, segments: ids }) => ({ op, shown: ids.map((id) => ({ id, text: texts.get(id) })) }));
 };
@@ -48,7 +48,7 @@ test('every prompt of a transcript is the one that the audit rebuilds from the l
         op,
         shown: shown.map(({ id, text }) => ({ id, text })),
       }));
-      expect(told).toEqual(promptsFromLog(frames, cell));
+      expect(told).toEqual(await promptsFromLog(frames, cell));
       requests += told.length;
       cells++;
     }

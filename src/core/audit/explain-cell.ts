@@ -11,12 +11,24 @@ import { isMadeBy, partText } from '#core/rules';
 
 type ShownAttempt = Explanation['attempts'][number];
 
-/** `find`: a text to search for in each segment. */
-export const explainCell = (frames: readonly Frame[], cell: CellId, find?: string): Explanation => {
+type ExplainOptions = {
+  /** A text to search for in each segment. */
+  readonly find?: string | undefined;
+  /** Awaited before each frame and each segment, so that other work can be done in between; undefined: no need. */
+  readonly pause?: (() => Promise<void> | undefined) | undefined;
+};
+
+export const explainCell = async (
+  frames: readonly Frame[],
+  cell: CellId,
+  { find, pause }: ExplainOptions = {},
+): Promise<Explanation> => {
   const records = startRecords();
   const prompt = startPrompt();
   const attempts: ShownAttempt[] = [];
   for (const frame of frames) {
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
     readFrame(records, frame);
     const cellRecords = records.cells.get(cell);
     const { attempt, record } = frame;
@@ -28,9 +40,12 @@ export const explainCell = (frames: readonly Frame[], cell: CellId, find?: strin
   const cellRecords = records.cells.get(cell);
   const run = frames[0]?.run;
   if (cellRecords === undefined || run === undefined) throw new CloisterError('cell_unknown', `"${cell}".`);
-  const segments = [...prompt.segments.values()].map(({ record, part }): ExplainedSegment => {
+  const segments: ExplainedSegment[] = [];
+  for (const { record, part } of prompt.segments.values()) {
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
     const text = part === undefined ? '' : partText(part);
-    return {
+    segments.push({
       id: record.id,
       origin: record.origin,
       bytes: record.bytes,
@@ -38,8 +53,8 @@ export const explainCell = (frames: readonly Frame[], cell: CellId, find?: strin
       text,
       found: find === undefined || find === '' ? [] : findOffsets(find, text),
       trail: buildTrail(record.id, { prompt, cell: cellRecords, records }),
-    };
-  });
+    });
+  }
   const { agent } = cellRecords.birth;
   return { run, cell, agent, find: find ?? null, attempts, segments: withShownIn(segments, attempts) };
 };

@@ -2,11 +2,13 @@
 // invariants: record-texts-by-token, run-belongs-to-caller
 import { describe, expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
-import type { Json, JsonObject } from '#base';
+import type { Json, JsonObject, RunId } from '#base';
+import type { RunArchive } from '#contracts';
 import { defineAgent, defineTeam, hashToken } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { RequestView, ScriptedReply } from 'cloister/testkit';
 import { serveAgents } from '../../headends/http/driver.ts';
+import { callerRunReports } from '../../../src/app/serve/caller-run-reports.ts';
 
 const tokens = [
   { name: 'ana', sha256: hashToken('ana'), sees: 'contents' },
@@ -182,6 +184,18 @@ describe('texts of the record', () => {
     }
   });
 });
+
+test.each(['answers', 'causes', 'contents'] as const)(
+  'what an audit says about a problem, to a caller who sees %s',
+  async (sees) => {
+    const problem = { code: 'output-changed', where: 'lead-1/3', message: secret };
+    const archive = { audit: async () => ({ ok: false, problems: [problem] }) } as unknown as RunArchive;
+    const ports = { sees, report: () => Promise.reject(new Error()), findOwn: () => Promise.reject(new Error()) };
+    const { problems } = await callerRunReports(archive, 'r1' as RunId, ports).audit();
+    const message = sees === 'contents' ? secret : 'Only shown to tokens that see contents.';
+    expect(problems).toEqual([{ ...problem, message }]);
+  },
+);
 
 test('a run is compared only with runs of the same caller: any other is as unknown as one that never existed', async () => {
   const served = await serve();

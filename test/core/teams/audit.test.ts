@@ -222,7 +222,7 @@ test('explain names the source task of each part of a task’s prompt', async ()
   const frames = await recordRun();
   const tasks = readRunTasks(frames);
   const cellOf = (id: string) => tasks.find((one) => one.id === id)!.cells[0]!;
-  const { segments } = explainCell(frames, cellOf('c'));
+  const { segments } = await explainCell(frames, cellOf('c'));
   const tasksOf = segments.flatMap(({ trail }) =>
     trail.flatMap((step) => (step.type === 'task' ? [{ task: step.task, cell: step.cell }] : [])),
   );
