@@ -63,6 +63,15 @@ for await (const event of session) {
 }
 console.log((await session.outcome).output);
 
+const leaving = new AbortController();
+const observing = (async () => {
+  for await (const event of cloister.observe({ signal: leaving.signal }))
+    if (event.type === 'session-end') console.log(event.run, event.agent, event.status);
+})();
+await Promise.all(['Rome', 'Oslo'].map((city) => cloister.run('writer', city).outcome));
+leaving.abort();
+await observing;
+
 const { cells, events } = await cloister.show(run);
 const { ok, unattributedBytes } = await cloister.audit(run);
 console.log(cells.length, events.length, ok, unattributedBytes, (await cloister.replay(run)).ok);

@@ -60,7 +60,7 @@ export class FrameReader<T> {
       this.#next = frame.no + 1;
       const items = this.#fold.next(frame);
       if (items.length === 0) return;
-      for (const one of items) this.#push(one, bytesOf(one));
+      for (const one of items) this.#push(one, estimateBytes(one));
       this.#wake?.();
     }
   }
@@ -116,7 +116,7 @@ export class FrameReader<T> {
   }
 
   #isFull(more = 0): boolean {
-    return this.#waiting.length >= waitingMax || (this.#bytes > 0 && this.#bytes + more >= bufferedBytesMax);
+    return isBufferFull(this.#waiting.length, this.#bytes, more);
   }
 
   end(): void {
@@ -163,12 +163,16 @@ export class FrameReader<T> {
   }
 }
 
+/** Whether a reader has to take something before more is buffered for it. An empty buffer takes an item of any size. */
+export const isBufferFull = (items: number, bytes: number, more = 0): boolean =>
+  items >= waitingMax || (bytes > 0 && bytes + more >= bufferedBytesMax);
+
 /** Estimates the memory used. Texts count two bytes a character; short strings are names and ids, which are shared. */
-const bytesOf = (value: unknown): number => {
+export const estimateBytes = (value: unknown): number => {
   if (typeof value === 'string') return fieldBytes + (value.length <= nameChars ? 0 : 2 * value.length);
   if (typeof value !== 'object' || value === null) return fieldBytes;
   let bytes = objectBytes;
-  for (const field of Object.values(value)) bytes += bytesOf(field);
+  for (const field of Object.values(value)) bytes += estimateBytes(field);
   return bytes;
 };
 

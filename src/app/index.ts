@@ -59,6 +59,7 @@ export type {
   MailReport,
   MailState,
   MemoryScope,
+  ObserveOptions,
   Model,
   ModelFigures,
   Outcome,

@@ -9,9 +9,11 @@ import type {
   Checkpoints,
   Cloister,
   Conversations,
+  DurableEvent,
   ForkOptions,
   Frame,
   Mail,
+  ObserveOptions,
   ReplayReport,
   ResidentOptions,
   RunOptions,
@@ -26,6 +28,7 @@ import type {
   TeamSession,
   TurnOptions,
 } from '#contracts';
+import { seesShape } from '#contracts';
 import { projectEvents } from '#core/events';
 import { replayRun } from '#core/orchestration';
 import { buildAgentTool } from './build-agent-tool.ts';
@@ -197,6 +200,11 @@ export class LocalCloister extends RunReader implements Cloister {
 
   subscribe(run: string, topic: string): AsyncIterable<Mail> {
     return this.#runs.find(parseRunId(run)).subscribe(topic);
+  }
+
+  observe(options: ObserveOptions = {}): AsyncIterable<DurableEvent> {
+    checkOptions(options, { sees: seesShape, details: 'flag', signal: 'signal' });
+    return this.#runs.observe(options);
   }
 
   #runId(only: RunOptions['only']): RunId {

@@ -59,7 +59,7 @@ export const quoteAll = async (
   return quoted;
 };
 
-const quoteLongOutput = async <E extends { readonly type: string }>(
+export const quoteLongOutput = async <E extends { readonly type: string }>(
   event: E | DurableEvent,
   store: Pick<Store, 'getBlob'>,
   bytesMax = quotedBytesMax,

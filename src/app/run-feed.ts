@@ -24,6 +24,9 @@ type RecordedFrames = {
   getBlob(ref: string): Promise<Uint8Array>;
 };
 
+/** Gets durable frames, and is told when no more will come. */
+export type FrameListener = Pick<FrameReader<unknown>, 'frame' | 'end'>;
+
 type PendingPiece = { readonly cell: CellId; readonly agent: string; readonly event: LiveEvent };
 
 /** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
@@ -31,7 +34,7 @@ export const caughtUp = Symbol('caught up');
 
 export class RunFeed {
   readonly #recorded: RecordedFrames;
-  readonly #readers = new Set<Pick<FrameReader<unknown>, 'frame' | 'end'>>();
+  readonly #readers = new Set<FrameListener>();
   /** The readers of events get live ones, too; what models think, only those who see contents. */
   readonly #eventReaders = new Map<FrameReader<RunEvent>, Sees>();
 
@@ -93,6 +96,12 @@ export class RunFeed {
     const reader = new FrameReader(fold, rereads ? () => this.#recorded.readRecorded() : undefined);
     this.#readers.add(reader);
     return reader;
+  }
+
+  /** Passes durable frames on from now on. Returns a function that ends it. */
+  listen(listener: FrameListener): () => void {
+    this.#readers.add(listener);
+    return () => void this.#readers.delete(listener);
   }
 
   leave<T>(reader: FrameReader<T>): void {

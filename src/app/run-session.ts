@@ -40,6 +40,7 @@ import { followAnswer, abortableIterator } from './frame-reader.ts';
 import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
 import { caughtUp, RunFeed } from './run-feed.ts';
+import type { FrameListener } from './run-feed.ts';
 import { readOnlyMemory, readOnlyTasks } from './read-only-team.ts';
 import { isAutosaved, pastFrames, startsResident } from './run-start.ts';
 import type { RunStart } from './run-start.ts';
@@ -331,6 +332,10 @@ export class LocalRunSession implements TeamSession, RunListener {
   async getBlob(ref: string): Promise<Uint8Array> {
     if (!this.#ended) await this.durable();
     return this.#host.store.getBlob(ref);
+  }
+
+  listen(listener: FrameListener): () => void {
+    return this.#openFeed().listen(listener);
   }
 
   events(options?: Parameters<RunSession['events']>[0]): AsyncIterable<RunEvent> {

@@ -1,11 +1,21 @@
 // Runs that are running in this process.
 import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
-import type { RunLog, RunOutcome, RunPorts, SharedRunPorts, Store, TeamSession } from '#contracts';
+import type {
+  DurableEvent,
+  ObserveOptions,
+  RunLog,
+  RunOutcome,
+  RunPorts,
+  SharedRunPorts,
+  Store,
+  TeamSession,
+} from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { LocalRunResources } from './run-resources.ts';
+import { RunObserver } from './run-observer.ts';
 import { LocalRunSession } from './run-session.ts';
 import type { RunHost } from './run-session.ts';
 import { isAutosaved } from './run-start.ts';
@@ -20,6 +30,7 @@ export class Runs {
   readonly #live = new PromptlyReleasingMap<RunId, LocalRunSession>();
   /** Runs that are being opened. */
   readonly #opening = new Set<Promise<unknown>>();
+  readonly #observers = new Set<RunObserver>();
   #closed = false;
 
   constructor(shared: SharedPorts, agents: AgentList, autosave: RunHost['autosave']) {
@@ -33,8 +44,25 @@ export class Runs {
     if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const session = new LocalRunSession(run, start, this.#host);
     this.#live.set(run, session);
+    for (const observer of this.#observers) observer.add(session);
     if (signal !== undefined) followSignal(session, signal);
     return session;
+  }
+
+  /** All runs of this process: those that are running, and those that are started from now on. */
+  observe(options: ObserveOptions): AsyncIterableIterator<DurableEvent> {
+    if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
+    const { store } = this.#shared;
+    // What could not be recorded fails its own run. An observer is told what is in the log.
+    const recorded = (run: RunId): Promise<void> => this.durable(run).catch(() => undefined);
+    const logs = {
+      read: (run: RunId) => recorded(run).then(() => store.read(run)),
+      blobsOf: (run: RunId) => ({ getBlob: (ref: string) => recorded(run).then(() => store.getBlob(ref)) }),
+    };
+    const observer = new RunObserver(options, logs, () => this.#observers.delete(observer));
+    this.#observers.add(observer);
+    for (const session of this.#live.values()) observer.add(session);
+    return observer.events();
   }
 
   /** A run of this process. Throws `cell_ended`. */
@@ -71,6 +99,7 @@ export class Runs {
     const live = this.#live.values();
     for (const session of live) session.cancel();
     await Promise.allSettled(live.map((session) => session.outcome));
+    for (const observer of this.#observers) observer.end();
   }
 
   async #runToEnd(session: LocalRunSession, start: RunStart): Promise<RunOutcome> {

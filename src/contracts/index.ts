@@ -176,6 +176,7 @@ export type {
   DeadLetters,
   ExplainedSegment,
   Explanation,
+  ObserveOptions,
   ResidentOptions,
   RunOptions,
   RunReport,

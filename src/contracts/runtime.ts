@@ -81,6 +81,16 @@ export type ResidentOptions = Omit<TurnOptions, 'schema' | 'format' | 'tools'> &
   readonly topics?: readonly string[];
 };
 
+/** How to observe all runs of a Cloister. */
+export type ObserveOptions = {
+  /** How much the reader of the events may see. Default: `contents`. */
+  readonly sees?: Sees;
+  /** Events carry contents, if they may be seen: what was shown, said, called with, returned and crossed. */
+  readonly details?: boolean;
+  /** Aborting it ends the observation. */
+  readonly signal?: AbortSignal;
+};
+
 /** What may be set when a team works through tasks that you give it. */
 export type TasksOptions = Pick<RunOptions, 'budget' | 'signal' | 'env'> & {
   /** The purpose of the tasks, shown to the coordinator. */
@@ -200,6 +210,13 @@ export interface Cloister extends RunStarter, RunArchive {
   send(run: string, text: string, target?: MessageTarget): string;
   /** Everything that the agents of a run in this process publish on a topic from now on. */
   subscribe(run: string, topic: string): AsyncIterable<Mail>;
+  /**
+   * The durable events of all its runs in this process, each with its `run`: of those that are running, and of those that are
+   * started, resumed or forked from now on. Each run comes whole, from its first event on, once and in order, however slow you read;
+   * events of different runs are interleaved. Leave the loop or abort the signal to end it; it ends by itself when the Cloister is
+   * closed. Rejects if a log cannot be read, and with `observer_behind` if thousands of runs end unread.
+   */
+  observe(options?: ObserveOptions): AsyncIterable<DurableEvent>;
   /** Conversations: messages that are kept from one run to the next. */
   readonly conversations: Conversations;
   /** Checkpoints: moments of a run to which you can return. */

@@ -112,6 +112,29 @@ test('a reader gets no event before its commit, then all of them in order', asyn
   expect(events.filter((event) => 'id' in event)).toEqual(recorded);
 });
 
+// invariant: told-after-commit
+test('an observer of all runs gets no event before its commit, also of a run that is already running', async () => {
+  const { cloister, commit } = open();
+  const events: RunEvent[] = [];
+  const observe = async (): Promise<void> => {
+    for await (const event of cloister.observe()) events.push(event);
+  };
+  const observing = [observe()];
+  const session = cloister.run('lead', 'Go.');
+  await settled();
+  observing.push(observe());
+  await settled();
+  expect(events).toEqual([]);
+  commit();
+  await session.outcome;
+  const { events: recorded } = await cloister.show(session.run);
+  await cloister.close();
+  await Promise.all(observing);
+  expect(events).toHaveLength(2 * recorded.length);
+  for (const event of recorded)
+    expect(events.filter((one) => 'id' in one && one.id === event.id)).toEqual([event, event]);
+});
+
 test('what could not be written is never told', async () => {
   const { cloister, fail } = open();
   const session = cloister.run('lead', 'Go.');

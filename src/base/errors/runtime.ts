@@ -133,6 +133,12 @@ export const runtimeErrors = {
     'Agents are replying to each other in a loop.',
     'Give them a goal that can be finished, or raise maxHops or answersPerMinute.',
   ),
+  observer_behind: errorEntry(
+    'limit',
+    true,
+    'The observer reads too slowly: too many runs ended unread.',
+    'Observe again, and do slow work outside the loop. Every run can still be read with `show`.',
+  ),
   window_full: errorEntry(
     'limit',
     false,

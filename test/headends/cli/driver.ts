@@ -212,6 +212,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     },
     send: () => 'm-0',
     subscribe: () => nothing,
+    observe: () => nothing,
     mail: async () => behaviour.mail ?? mailOf(given),
     deadLetters: async (asked = {}) => {
       behaviour.onDeadLetters?.(asked);
