@@ -5,7 +5,7 @@ import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { Cause } from './cause.ts';
 import type { CellLedger } from './crossing.ts';
-import type { RunEvent } from './event.ts';
+import type { DurableEvent, RunEvent } from './event.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
 import type { ReplayReport, RunDiff } from './replay-and-verify.ts';
@@ -209,6 +209,9 @@ export type RunMessage = StoredDialogMessage & {
   readonly delivered?: boolean;
 };
 
+/** `next`: the id after which the next page begins; null if there are no more events so far. */
+export type EventPage = { readonly events: readonly DurableEvent[]; readonly next: string | null };
+
 /** An existing run. */
 export type CallerRun = {
   readonly summary: RunSummary;
@@ -231,6 +234,12 @@ export type CallerRun = {
     options?: { readonly after?: string | undefined; readonly details?: boolean | undefined },
     signal?: AbortSignal,
   ): AsyncIterable<RunEvent>;
+  /** Recorded events after the one with this id, or from the first on; refuses what `events` refuses. */
+  eventPage(options: {
+    readonly after?: string | undefined;
+    readonly details?: boolean | undefined;
+    readonly limit: number;
+  }): Promise<EventPage>;
   /** Rejects with `request_unsupported` if the caller may not see contents, and with `cell_unknown`. */
   transcript(options?: TranscriptOptions): Promise<Transcript>;
 } & CallerRunReports;

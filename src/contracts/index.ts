@@ -264,7 +264,14 @@ export type {
 } from './route.ts';
 export type { AnswerPiece, AgentRequest, Caller, ClientToolResults, CallResult } from './agent-service.ts';
 export type { ClientCall, ClientRules, ClientTool, CallerRun, RunMessage, ClientToolPause } from './agent-service.ts';
-export type { ServedRun, AgentService, RequestState, CallerRunReports, ForkRequest } from './agent-service.ts';
+export type {
+  ServedRun,
+  AgentService,
+  RequestState,
+  CallerRunReports,
+  EventPage,
+  ForkRequest,
+} from './agent-service.ts';
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';

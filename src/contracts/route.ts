@@ -35,7 +35,12 @@ export type RouteReply =
       readonly code?: ErrorCode;
     }
   /** Server-sent events. A throw ends the stream; a protocol sends its own errors as events before that. */
-  | { readonly events: AsyncIterable<ServerEvent>; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly events: AsyncIterable<ServerEvent>;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** Compressed for clients that accept it; each event is still sent at once. */
+      readonly compress?: true;
+    }
   /** Only from a route with `files`. */
   | { readonly file: RouteFile };
 

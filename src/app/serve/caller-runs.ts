@@ -12,6 +12,7 @@ import type {
   Caller,
   CallerRun,
   Cause,
+  EventPage,
   RunArchive,
   RunMessage,
   RunReport,
@@ -87,7 +88,32 @@ export const findCallerRun = async (
       if (details) checkSeesContents(sees, 'details');
       return eventsAfter(session, () => report({ details }), { after, sees, details }, signal);
     },
+    eventPage: async ({ after, details = false, limit }) => {
+      if (details) checkSeesContents(sees, 'details');
+      const { events } = await report({ details });
+      const from = after === undefined ? 0 : 1 + eventIndex(events, after);
+      // The client has asked for what comes next, so it has taken these.
+      for (const event of events.slice(0, from))
+        if (event.type === 'mail' && event.to === 'outside') session?.confirm(event.message);
+      return cutPage(events.slice(from, from + limit), from + limit < events.length);
+    },
   };
+};
+
+// A page reads the whole log, although it returns a part: an event follows from all frames before it (names, open operations,
+// windows), and a record is believed only with the hashes before it. Long logs are read in pieces, so that others are served too.
+
+/** With contents, a few events can be large. The first one is always there. */
+const pageCharsMax = 4 * 1024 * 1024;
+
+const cutPage = (events: EventPage['events'], hasMore: boolean): EventPage => {
+  let chars = 0;
+  const end = events.findIndex((event, index) => {
+    chars += JSON.stringify(event).length;
+    return index > 0 && chars > pageCharsMax;
+  });
+  const page = end === -1 ? events : events.slice(0, end);
+  return { events: page, next: hasMore || end !== -1 ? (page.at(-1)?.id ?? null) : null };
 };
 
 const callerSession = (session: RunSession, sees: Sees): NonNullable<CallerRun['session']> => ({

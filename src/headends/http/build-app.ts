@@ -14,7 +14,7 @@ import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './read-body.ts';
 import { readBody, nextBatch } from './read-body.ts';
-import { commonHeaders, failureResponse, replyResponse, sendReply, completeReply } from './respond.ts';
+import { commonHeaders, compressReply, failureResponse, replyResponse, sendReply, completeReply } from './respond.ts';
 import type { HeaderMap, StreamOptions, CompleteReply } from './respond.ts';
 
 type AppOptions = {
@@ -241,10 +241,11 @@ const handleRequest = async (
       return null;
     };
     const onFailed = (error: unknown): void => report({ status: 500, code: clientError(error).code }, error);
-    const streaming = { clock, ...limits, onFailed, ...cutOption(c) };
+    const accepted = headers.get('accept-encoding');
+    const streaming = { clock, ...limits, accepted, onFailed, ...cutOption(c) };
     const response = await answer({ id, common, streaming, enter, enterOpen });
     report(response);
-    return sendReply(response, c.env.outgoing);
+    return sendReply(await compressReply(response, accepted), c.env.outgoing);
   } catch (error) {
     const failure = clientError(error);
     const allow: HeaderMap = failure.status === 405 ? { allow: methods.join(', ') } : {};

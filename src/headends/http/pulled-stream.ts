@@ -10,6 +10,12 @@ export type PulledOptions = {
   readonly stallMs: number;
   /** Text to send after so long without anything else to send. */
   readonly idle?: { readonly ms: number; readonly text: string };
+  /** Changes the bytes on their way; each part can be read when it arrives. `end` makes the last ones; `close` releases it. */
+  readonly encoder?: {
+    encode(bytes: Uint8Array): Promise<Uint8Array>;
+    end(): Promise<Uint8Array>;
+    close(): void;
+  };
   /** The reader was too slow, or is gone. Called once, before the source is closed. */
   readonly onDropped?: (why: 'stalled' | 'gone') => void;
   /** The source has failed. */
@@ -27,7 +33,7 @@ export const pulledStream = (
   new ReadableStream<Uint8Array>(new PulledSource(source, options), { highWaterMark: 0 });
 
 const noBytes = new Uint8Array();
-const encoder = new TextEncoder();
+const utf8 = new TextEncoder();
 
 class PulledSource {
   readonly #iterator: AsyncIterator<string | Uint8Array>;
@@ -39,6 +45,8 @@ class PulledSource {
   #wake: () => void = () => undefined;
   #stopIdle: CancelTimer | undefined;
   #stopStall: CancelTimer | undefined;
+  /** The source has ended, and the last bytes of the encoder were taken. */
+  #isComplete = false;
   #ended = false;
 
   constructor(source: AsyncIterable<string | Uint8Array>, options: PulledOptions) {
@@ -49,10 +57,11 @@ class PulledSource {
   async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     this.#stopStall?.();
     try {
-      const bytes = this.#rest.length === 0 ? await this.#take() : this.#rest;
+      const bytes = this.#rest.length === 0 ? await this.#takeEncoded() : this.#rest;
       if (this.#ended) return;
       if (bytes === null) {
         this.#ended = true;
+        this.#options.encoder?.close();
         controller.close();
         return;
       }
@@ -62,6 +71,7 @@ class PulledSource {
     } catch (error) {
       if (this.#ended) return;
       this.#ended = true;
+      this.#options.encoder?.close();
       this.#options.onFailed?.(error);
       this.#abort(controller, error);
     }
@@ -71,17 +81,26 @@ class PulledSource {
     this.#end('gone');
   }
 
+  async #takeEncoded(): Promise<Uint8Array | null> {
+    const { encoder } = this.#options;
+    if (encoder === undefined) return this.#take();
+    if (this.#isComplete) return null;
+    const bytes = await this.#take();
+    this.#isComplete = bytes === null;
+    return bytes === null ? encoder.end() : encoder.encode(bytes);
+  }
+
   /** The next bytes, or the idle text if none arrive in time; null at the end. */
   async #take(): Promise<Uint8Array | null> {
     for (;;) {
       if (!this.#isRequested) this.#requestNext();
       if (this.#result === undefined) await this.#waitForNextOrIdle();
-      if (this.#result === undefined) return encoder.encode(this.#options.idle?.text);
+      if (this.#result === undefined) return utf8.encode(this.#options.idle?.text);
       const { done, value } = this.#result();
       if (done === true) return null;
       this.#isRequested = false;
       this.#result = undefined;
-      const bytes = typeof value === 'string' ? encoder.encode(value) : value;
+      const bytes = typeof value === 'string' ? utf8.encode(value) : value;
       // A byte stream rejects empty chunks.
       if (bytes.length > 0) return bytes;
     }
@@ -133,6 +152,7 @@ class PulledSource {
     this.#stopStall?.();
     this.#wake();
     this.#rest = noBytes;
+    this.#options.encoder?.close();
     this.#options.onDropped?.(why);
     // A source that is awaiting something ends only when that settles or its signal aborts, so its end is not awaited here.
     this.#iterator.return?.().then(undefined, () => undefined);

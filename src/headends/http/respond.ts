@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { ErrorCode, Json } from '#base';
 import type { ClientFailure, ErrorFormatter, RouteReply, ServerEvent } from '#contracts';
+import { acceptsGzip, compressedCharsMin, compressText, openStreamEncoder } from './compress.ts';
 import { pulledStream } from './pulled-stream.ts';
 import { fileResponse } from './file-response.ts';
 import type { FileRequest } from './file-response.ts';
@@ -37,6 +38,8 @@ export type CompleteReply = {
   readonly more: HeaderMap;
   /** JSON, or nothing. */
   readonly text: string;
+  /** The text compressed, if the client takes that. */
+  readonly compressed?: Uint8Array<ArrayBuffer>;
   /** The reason, if it is an error. For the operator; the client has it in the body. */
   readonly code?: ErrorCode;
 };
@@ -56,24 +59,40 @@ const noHeaders: HeaderMap = {};
 /** Writes to the socket if there is one; else returns a Response. */
 export const sendReply = (reply: CompleteReply | Response, outgoing?: ServerResponse): Response => {
   if (reply instanceof Response) return reply;
-  const { status, common, more, text } = reply;
-  const type = text === '' ? noHeaders : jsonHeaders;
+  const { status, common, more, text, compressed } = reply;
+  const type = text === '' ? noHeaders : compressed === undefined ? jsonHeaders : compressedJsonHeaders;
+  const body = compressed ?? text;
   if (outgoing === undefined)
-    return new Response(text === '' ? null : text, { status, headers: { ...more, ...common, ...type } });
+    return new Response(text === '' ? null : body, { status, headers: { ...more, ...common, ...type } });
   if (!outgoing.destroyed) {
     // A flat array: merging objects only for Node to take them apart again would cost time.
     const list: string[] = [];
     for (const headers of [common, more, type]) for (const name in headers) list.push(name, headers[name]!);
-    list.push('content-length', String(Buffer.byteLength(text)));
+    list.push('content-length', String(Buffer.byteLength(body)));
     outgoing.writeHead(status, list);
-    outgoing.end(text);
+    outgoing.end(body);
   }
   return RESPONSE_ALREADY_SENT;
 };
 
 const jsonHeaders: HeaderMap = { 'content-type': 'application/json' };
 
-export type StreamOptions = Omit<PulledOptions, 'idle'> & { readonly keepAliveMs: number };
+const compressedJsonHeaders: HeaderMap = { ...jsonHeaders, 'content-encoding': 'gzip' };
+
+/** Compresses what is worth it. `accepted`: the client's `accept-encoding`. */
+export const compressReply = async (
+  reply: CompleteReply | Response,
+  accepted: string | null,
+): Promise<CompleteReply | Response> => {
+  if (reply instanceof Response || reply.text.length < compressedCharsMin || !acceptsGzip(accepted)) return reply;
+  return { ...reply, compressed: await compressText(reply.text) };
+};
+
+export type StreamOptions = Omit<PulledOptions, 'idle' | 'encoder'> & {
+  readonly keepAliveMs: number;
+  /** The client's `accept-encoding`. */
+  readonly accepted: string | null;
+};
 
 export const replyResponse = (
   reply: RouteReply,
@@ -86,9 +105,15 @@ export const replyResponse = (
     const { status, body, code, headers: more } = reply;
     return completeReply(status, body, common, { more, code });
   }
-  const { keepAliveMs, ...options } = streaming;
-  const stream = pulledStream(encodeEvents(reply.events), { ...options, idle: { ms: keepAliveMs, text: keepAlive } });
-  return new Response(stream, { headers: { ...reply.headers, ...common, ...eventHeaders } });
+  const { keepAliveMs, accepted, ...options } = streaming;
+  const compresses = reply.compress === true && acceptsGzip(accepted);
+  const stream = pulledStream(encodeEvents(reply.events), {
+    ...options,
+    idle: { ms: keepAliveMs, text: keepAlive },
+    ...(compresses ? { encoder: openStreamEncoder() } : {}),
+  });
+  const encoding = compresses ? { 'content-encoding': 'gzip' } : {};
+  return new Response(stream, { headers: { ...reply.headers, ...common, ...eventHeaders, ...encoding } });
 };
 
 /** Tells proxies not to buffer the events. */

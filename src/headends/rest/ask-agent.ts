@@ -97,9 +97,18 @@ const details = async (service: AgentService, { caller }: AdmittedRequest, { run
 
 /** A client that also accepts JSON gets JSON. */
 const acceptsEvents = (headers: Headers): boolean => {
-  const types = (headers.get('accept') ?? '').split(',').map((type) => type.split(';')[0]!.trim().toLowerCase());
+  const types = acceptedTypes(headers);
   return types.includes('text/event-stream') && !types.includes('application/json');
 };
+
+/** For a URL that streams by default. */
+export const acceptsJson = (headers: Headers): boolean => {
+  const types = acceptedTypes(headers);
+  return types.includes('application/json') && !types.includes('text/event-stream');
+};
+
+const acceptedTypes = (headers: Headers): readonly string[] =>
+  (headers.get('accept') ?? '').split(',').map((type) => type.split(';')[0]!.trim().toLowerCase());
 
 // Waits for an agent's answer to a message, and returns it as a reply.
 export type RunningRun = CallerRun & { readonly session: NonNullable<CallerRun['session']> };
@@ -141,11 +150,20 @@ type EventStreamInput = {
   readonly finalValue: () => Promise<JsonObject | null>;
   /** The id of the request. */
   readonly id: string;
+  /** The part of each event that is sent. Default: all of it. */
+  readonly pick?: EventPicker | undefined;
 };
 
-export const eventStream = async function* ({ events, finalValue, id }: EventStreamInput): AsyncGenerator<ServerEvent> {
+export type EventPicker = (event: RunEvent) => JsonObject;
+
+export const eventStream = async function* ({
+  events,
+  finalValue,
+  id,
+  pick,
+}: EventStreamInput): AsyncGenerator<ServerEvent> {
   try {
-    for await (const event of events) yield serverEvent(event);
+    for await (const event of events) yield serverEvent(event, pick);
     const value = await finalValue();
     if (value !== null) yield { event: 'outcome', data: JSON.stringify(value) };
   } catch (error) {
@@ -154,8 +172,8 @@ export const eventStream = async function* ({ events, finalValue, id }: EventStr
 };
 
 /** Live pieces have no id: a client that reconnects gets the recorded events instead. */
-const serverEvent = (event: RunEvent): ServerEvent => ({
+const serverEvent = (event: RunEvent, pick?: EventPicker): ServerEvent => ({
   event: event.type,
   ...('id' in event ? { id: event.id } : {}),
-  data: JSON.stringify(event),
+  data: JSON.stringify(pick?.(event) ?? event),
 });

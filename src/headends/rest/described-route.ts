@@ -170,8 +170,6 @@ export const jsonOrEventsReply = (description: string, shape: Shape): JsonObject
   content: { ...jsonContent(schemaFor(shape)), ...events },
 });
 
-export const eventsReply = (description: string): JsonObject => ({ description, content: events });
-
 /** The bytes of a file. */
 export const fileReply = (description: string): JsonObject => ({
   description,

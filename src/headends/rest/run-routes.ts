@@ -1,7 +1,7 @@
 // The runs of a caller: lists, shows, watches and cancels them.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import { about, boolean, listOf, object, openObject, string, whole } from '#base/shapes';
+import { about, boolean, listOf, object, openObject, orNull, string, whole } from '#base/shapes';
 import type { Of } from '#base/shapes';
 import type {
   AdmittedRequest,
@@ -15,15 +15,26 @@ import type {
   ForkRequest,
 } from '#contracts';
 import { requestKey } from '#headends/shared';
-import { acceptedReply, startDetached, eventStream } from './ask-agent.ts';
-import type { RunningRun } from './ask-agent.ts';
-import { eventsReply, jsonReply, restRoute } from './described-route.ts';
+import { acceptedReply, acceptsJson, startDetached, eventStream } from './ask-agent.ts';
+import type { EventPicker, RunningRun } from './ask-agent.ts';
+import { jsonOrEventsReply, jsonReply, restRoute } from './described-route.ts';
 import { begunShape, errorShape, reportShape, runShape, transcriptShape } from './reply-shapes.ts';
 import { forkShape } from './request-shapes.ts';
 import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';
 
 /** How many runs one page lists. */
 const runsPerPage = { default: 50, max: 1000 };
+
+const eventPageShape = openObject({
+  events: listOf(openObject({ type: string(), id: string() })),
+  next: about(
+    orNull(string()),
+    'The id to pass as `after` for the next page; null if there are no more events so far.',
+  ),
+});
+
+/** How many events one page has. The default is for a client that asks for JSON. */
+const eventsPerPage = { default: 1000, max: 10_000 };
 
 const listQuery = object(
   {},
@@ -34,6 +45,14 @@ const watchQuery = object(
   {},
   {
     after: about(string(), 'Only events after the one with this id.'),
+    limit: about(
+      whole(1, eventsPerPage.max),
+      'Returns a page of recorded events as JSON instead of a stream: at most so many, fewer if they are long.',
+    ),
+    fields: about(
+      string(),
+      'The fields of each event, separated by commas, such as `cell,at`. `id` and `type` are always there. Default: all.',
+    ),
     details: about(
       boolean(),
       'Recorded events carry contents in `details`: what models were shown and said, arguments, results, what crossed. Refused for tokens that do not show `contents`.',
@@ -92,12 +111,13 @@ const readingRoutes = (service: AgentService): readonly HttpRoute[] => [
     id: 'watchRun',
     tag: 'runs',
     summary: 'Stream the events of a run: first the recorded ones, then live',
-    description: 'If a stream ends without `outcome` or `error`, continue it after its last id.',
+    description:
+      'If a stream ends without `outcome` or `error`, continue it after its last id. With `limit`, or for a client that accepts JSON and no event streams, a page of the recorded events.',
     query: watchQuery,
     headers: {
       'last-event-id': 'The same, sent by clients that reconnect automatically. Takes precedence over `after`.',
     },
-    replies: { 200: eventsReply('The events.') },
+    replies: { 200: jsonOrEventsReply('The events, or a page of them.', eventPageShape) },
     answer: (call, { query }) => watchRun(service, call, query),
   }),
   restRoute({
@@ -204,13 +224,34 @@ const watchRun = async (
   const last = call.headers.get('last-event-id');
   const after = last || query.after;
   const found = await requireRun(service, call);
+  const pick = query.fields === undefined ? undefined : pickFields(query.fields);
+  if (query.limit !== undefined || acceptsJson(call.headers)) {
+    const { limit = eventsPerPage.default, details } = query;
+    const { events, next } = await found.eventPage({ after, details, limit });
+    return { status: 200, body: { events: pick === undefined ? events : events.map(pick), next } };
+  }
   if (after !== undefined) await checkEventExists(found, after, last ? 'last-event-id' : 'after');
   return {
     events: eventStream({
       events: found.events({ after, details: query.details }, call.signal),
       finalValue: () => finalOutcome(found, call),
       id: call.id,
+      pick,
     }),
+    compress: true,
+  };
+};
+
+const fieldNames = /^[A-Za-z_]{1,40}(?:,[A-Za-z_]{1,40}){0,49}$/u;
+
+/** Throws `request_invalid`. An event without one of these fields is without it. */
+const pickFields = (names: string): EventPicker => {
+  if (!fieldNames.test(names))
+    throw new CloisterError('request_invalid', 'fields: expected names of fields, separated by commas.');
+  const chosen = ['type', 'id', ...names.split(',')];
+  return (event) => {
+    const all = event as unknown as JsonObject;
+    return Object.fromEntries(chosen.flatMap((name) => (Object.hasOwn(all, name) ? [[name, all[name]!]] : [])));
   };
 };
 

@@ -144,6 +144,10 @@ const callerReaders: Readonly<Record<keyof CallerRun, (run: CallerRun) => unknow
       .then(() => collect(run.events({ details: true })))
       .catch(refusal),
   ],
+  eventPage: async (run) => [
+    await run.eventPage({ limit: 1000 }),
+    await run.eventPage({ limit: 1000, details: true }).catch(refusal),
+  ],
 };
 
 const callerSessionReaders: Readonly<Record<keyof CallerSession, (session: CallerSession) => unknown>> = {

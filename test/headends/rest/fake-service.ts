@@ -220,6 +220,7 @@ export class FakeService implements AgentService {
       transcript: async () => ({ run: run as RunId, cells: [] }),
       ...emptyReports(run as RunId),
       events: ({ after } = {}) => this.#events(run as RunId, after),
+      eventPage: async ({ limit }) => ({ events: eventsOf(run as RunId).slice(0, limit), next: null }),
     };
   }
 

@@ -207,6 +207,7 @@ test('every answer matches its schema', async () => {
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', wait: false } }],
     ['GET', '/v1/runs', '/v1/runs', {}],
     ['GET', '/v1/runs/{run}', '/v1/runs/r1', {}],
+    ['GET', '/v1/runs/{run}/events', '/v1/runs/r1/events?limit=10', {}],
     ['GET', '/v1/runs/{run}/transcript', '/v1/runs/r1/transcript?full=true', {}],
     ...['explain?cell=c1', 'audit', 'windows', 'ledger', 'tasks', 'diff?with=r1'].map(
       (path) => ['GET', `/v1/runs/{run}/${path.split('?', 1)[0]!}`, `/v1/runs/r1/${path}`, {}] as const,
@@ -246,7 +247,7 @@ test('every answer matches its schema', async () => {
   const { responses: ofResume } = document.paths['/v1/runs/{run}/resume']!['post']!;
   fits(document, ofResume[resumed.status]!.content!['application/json']!.schema, resumed.body);
   described.add('POST /v1/runs/{run}/resume');
-  const noJson = ['GET /v1/runs/{run}/events', 'GET /v1/runs/{run}/attachments/{sha256}'];
+  const noJson = ['GET /v1/runs/{run}/attachments/{sha256}'];
   expect([...described, ...noJson].sort()).toEqual(
     [...new Set(rest.map((route) => addressOf(route).replace(/^\w+/u, (method) => method.toUpperCase())))].sort(),
   );
