@@ -98,8 +98,9 @@ const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
     case 'begin':
       return [
         ...beginEvents(frame, record, state),
-        ...crossingEvents(frame),
+        // A reader knows the cell before anything crosses into it.
         ...childSessionStart(frame, record, state),
+        ...crossingEvents(frame),
       ];
     case 'settle':
       return [...crossingEvents(frame), ...settleEvents(frame, record, state)];

@@ -120,8 +120,8 @@ test('events describe the run in order, each with its own id', () => {
     'model-start lead',
     'model-end lead',
     'child-start lead',
-    'crossing lead',
     'session-start researcher',
+    'crossing lead',
     'tool-start lead',
     'crossing-refused lead',
     'tool-end lead',
@@ -144,9 +144,18 @@ test('events describe the run in order, each with its own id', () => {
   expect(report.events.slice(6, 10).map(({ id }) => id)).toEqual([
     `${lead}/6`,
     `${lead}/7a`,
-    `${lead}/7b`,
-    `${researcher}/7c`,
+    `${researcher}/7b`,
+    `${lead}/7c`,
   ]);
+});
+
+test('a cell has started before anything crosses into it or out of it', () => {
+  const started = new Set<string>(['outside']);
+  for (const event of report.events) {
+    if (event.type === 'session-start') started.add(event.cell);
+    if (event.type === 'crossing') expect([event.from, event.to].filter((end) => !started.has(end))).toEqual([]);
+  }
+  expect(started.size).toBe(3);
 });
 
 test('events carry the details of what happened', () => {
