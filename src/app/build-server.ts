@@ -102,7 +102,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     origins: options.origins ?? [],
     identify: (presented) => tokens.findCaller(presented),
     admit: (caller) => rates.consume(caller.name, tokens.entry(caller)?.requestsPerMinute),
-    admitOpen: (network) => openRates.consume(network, limits.openRequestsPerMinute),
+    admitOpen: (network) => openRates.consume(network, limits.openRequestsPerMinute, 'server_busy'),
   });
   const agentService = new LocalAgentService({
     cloister,

@@ -65,8 +65,8 @@ export class RateLimiter {
     this.#bucketsMax = bucketsMax;
   }
 
-  /** Throws `rate_exceeded`. */
-  consume(name: string, perMinute: number | undefined): void {
+  /** Throws `code`. */
+  consume(name: string, perMinute: number | undefined, code: 'rate_exceeded' | 'server_busy' = 'rate_exceeded'): void {
     if (perMinute === undefined) return;
     const now = this.#now();
     // probe: rate-bucket
@@ -80,7 +80,7 @@ export class RateLimiter {
     bucket.at = now;
     if (bucket.left < minuteMs) {
       const retryAfterMs = Math.ceil((minuteMs - bucket.left) / perMinute);
-      throw new CloisterError('rate_exceeded', `The limit is ${perMinute} requests per minute.`, { retryAfterMs });
+      throw new CloisterError(code, `The limit is ${perMinute} requests per minute.`, { retryAfterMs });
     }
     bucket.left -= minuteMs;
   }

@@ -66,7 +66,7 @@ export const httpErrors = {
     'Ask the operator to add it with --allow-origin.',
   ),
   server_busy: errorEntry('limit', true, 'The server is at capacity.', 'Retry later.'),
-  rate_exceeded: errorEntry('limit', true, 'Too many requests.', 'Retry later.'),
+  rate_exceeded: errorEntry('limit', true, 'This token has exceeded its request rate limit.', 'Retry later.'),
   allowance_used: errorEntry(
     'budget',
     false,

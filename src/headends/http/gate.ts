@@ -94,7 +94,7 @@ export class Gate {
     this.#options.admit(caller);
   }
 
-  /** For a request without a token. Throws `rate_exceeded`. */
+  /** For a request without a token. Throws `server_busy`. */
   admitOpen(address: string | undefined): void {
     this.#options.admitOpen(networkOf(address ?? ''));
   }
