@@ -92,7 +92,10 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     [...(token === null ? (options.tokens ?? []) : [temporaryTokenEntry(token)]), stdio],
     now,
   );
-  const slotLimits = slotLimitsFor(options.slots ?? {}, options.tokens?.length ?? 1);
+  const slotLimits = slotLimitsFor(
+    options.slots ?? {},
+    (options.tokens ?? [null]).filter((one) => one?.may === undefined).length,
+  );
   const slots = new SlotQueue(slotLimits);
   const limits = { ...defaultLimits, ...options.limits };
   const [rates, openRates] = [new RateLimiter(now), new RateLimiter(now, openNetworksMax)];

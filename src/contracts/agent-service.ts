@@ -22,6 +22,8 @@ export type Caller = {
   readonly name: string;
   /** How much of its runs it is shown. */
   readonly sees?: Sees;
+  /** Set if it may only watch: runs of this caller, or all runs if it is null. */
+  readonly watches?: { readonly caller: string | null };
 };
 
 /** One request for one run. */
@@ -91,7 +93,7 @@ export type ClientToolResults = { readonly results: readonly CallResult[]; reado
 export interface AgentService {
   /** What the operator allows clients to send and to see. */
   readonly clients: ClientRules;
-  /** The agents this caller may use, in the configured order. */
+  /** The agents this caller may use, in the configured order: none for one that may only watch, for whom whatever acts throws `watch_only`. */
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */
   agent(caller: Caller, name: string): Agent;

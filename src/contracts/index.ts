@@ -292,5 +292,6 @@ export {
 } from './crossing-content.ts';
 export type { Dependency } from './crossing-content.ts';
 export { modelAliasShape, modelNameShape, vendorList, type VendorType } from './vendors.ts';
-export { seesCauses, seesLevels, seesShape, stdioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
+export { callerNameOf, seesCauses, seesLevels, seesShape } from './token.ts';
+export { stdioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
 export type { AllowanceSpec, Sees, TokenEntry } from './token.ts';

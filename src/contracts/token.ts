@@ -67,6 +67,11 @@ export const tokenShape = withRules(
       allowance: about(allowanceShape, 'The maximum for all requests of a period together.'),
       requestsPerMinute: whole(1),
       running: about(whole(1), 'How many runs of this token may run at a time.'),
+      may: about(
+        listOf(oneOf('watch')),
+        'What the holder may do. `watch`: read runs, and start, send and stop nothing.',
+        { otherwise: 'everything' },
+      ),
       sees: about(
         seesShape,
         'How much of its runs the holder is shown: `causes` adds what failures said, `contents` what models and tools said.',
@@ -90,6 +95,7 @@ export const tokenShape = withRules(
     },
   ),
   { find: budgetForAllowance },
+  { find: watcherProblem, schema: { properties: { may: { minItems: 1, maxItems: 1 } } } },
 );
 
 /** The entry, as it is read. */
@@ -101,6 +107,13 @@ export type TokenEntry = Omit<Of<typeof tokenShape>, 'expires'> & {
 /** How much the holder of a token is shown. */
 export const tokenSees = ({ operator, sees }: Pick<TokenEntry, 'operator' | 'sees'>): Sees =>
   operator === true ? 'contents' : (sees ?? 'answers');
+
+/**
+ * The name of a token's holder, by which callers are distinguished. A token that may only watch can have the name of another one, whose runs
+ * it then sees; it is a caller of its own nevertheless, with its own rate and connections.
+ */
+export const callerNameOf = ({ name, may }: Pick<TokenEntry, 'name' | 'may'>): string =>
+  may === undefined ? name : `${name} (watch)`;
 
 export type AllowanceSpec = NonNullable<TokenEntry['allowance']>;
 
@@ -116,4 +129,17 @@ function budgetForAllowance({ budget, allowance }: Caps): RuleBreach | null {
         text: `Required with an allowance in ${unit}: each request reserves this amount.`,
       };
   return null;
+}
+
+type RunLimits = { readonly may?: readonly string[] } & Caps & {
+    readonly agents?: readonly string[];
+    readonly running?: number;
+  };
+
+function watcherProblem({ may, ...limits }: RunLimits): RuleBreach | null {
+  if (may !== undefined && may.length !== 1)
+    return { at: ['may'], text: 'Name what the token may do: ["watch"]; or omit it to allow everything.' };
+  const field = (['agents', 'budget', 'allowance', 'running'] as const).find((one) => limits[one] !== undefined);
+  if (may === undefined || field === undefined) return null;
+  return { at: [field], text: 'It has no effect: the token may only watch, so it starts no runs. Omit it.' };
 }

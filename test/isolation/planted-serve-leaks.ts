@@ -84,6 +84,11 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     'fork-belongs-to',
     '((globalThis as any).planted = (globalThis as any).planted ?? $(whole))',
   ]),
+  leak('a token that may only watch can cancel', ['may-act', '']),
+  leak('whoever watches a run takes the messages for its caller', [
+    'watcher-confirms',
+    'const $(declarations.0.id) = (message: string) => session?.confirm(message);',
+  ]),
   leak('every caller can find a run', ['run-found-by-caller', 'if ($(test.left)) $(consequent)']),
   leak('a response continues the latest recalled history of any caller', [
     'recalled-said',

@@ -49,6 +49,34 @@ export const disturb = async (actor: Actor, rng: SeededRng, known: KnownIds): Pr
   else await perform(randomAct(rng), actor);
 };
 
+/** Reads a run of another caller for a while, or tries to do something with it: with a token that may only watch. */
+export const watchRuns = async (actor: Actor, rng: SeededRng, known: KnownIds): Promise<void> => {
+  const request = known.foreignRequest(actor, rng);
+  if (request === null) return;
+  const reader = (await actor.fetch(request)).body?.getReader();
+  if (reader === undefined) return;
+  const over = actor.at(rng.below(1_000));
+  for (;;) {
+    const read = await Promise.race([reader.read(), over]);
+    if (read === undefined || read.done) break;
+  }
+  await reader.cancel();
+};
+
+/** What a token that may only watch shows of the caller's runs; it tries to stop the newest. */
+export const glance = async (actor: Actor): Promise<string> => {
+  const run = actor.newestRun('own') ?? 'ffffffffffff';
+  const requests = [
+    getRequest(actor, '/v1/runs'),
+    getRequest(actor, '/v1'),
+    getRequest(actor, `/v1/runs/${run}/messages`),
+    postRequest(actor, `/v1/runs/${run}/cancel`, {}),
+  ];
+  const seen: string[] = [];
+  for (const request of requests) seen.push(await fetchAndRecord(actor, request));
+  return seen.join('\n');
+};
+
 /** As many residents and waiting runs as it may have at a time; some of them are then released. */
 const exhaustLimits = async (actor: Actor, rng: SeededRng): Promise<void> => {
   const word = `private-plain-${rng.below(1e9)}`;

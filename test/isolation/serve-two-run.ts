@@ -17,7 +17,7 @@ import { patientWorld } from './patient-world.ts';
 import type { PatientWorld } from './patient-world.ts';
 import { kinds, unknownResponses, perform, residentEnds, toolsEnds } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
-import { conversations, disturb, KnownIds } from './serve-others.ts';
+import { conversations, disturb, glance, KnownIds, watchRuns } from './serve-others.ts';
 import { aiFile, newTemporaryFolder, writeFiles } from './temporary-folder.ts';
 
 const mark = 'bee';
@@ -115,6 +115,8 @@ const otherTerms = (rng: SeededRng, desk: string): Terms => ({
 
 const url = 'http://127.0.0.1:1';
 const [watched, other] = ['clo_watched', 'clo_other'];
+/** Tokens that may only watch: one for the runs of the watched caller, and one of the operator for all runs. */
+const [glass, board] = ['clo_glass', 'clo_board'];
 const stepMs = 1_000;
 const stallMs = 300;
 
@@ -152,6 +154,8 @@ export const observeWorld = async (
     tokens: [
       { name: 'watched', sha256: hashToken(watched), agents: ['echo', 'vault'], sees, ...allowed },
       { name: 'other', sha256: hashToken(other), ...otherTerms(rng, desk) },
+      { name: 'watched', sha256: hashToken(glass), may: ['watch'], sees },
+      { name: 'board', sha256: hashToken(board), may: ['watch'], operator: true },
     ],
     clients: { tools: true, system: true },
     // Queueing is what one caller may notice of another, so nothing has to queue here.
@@ -174,12 +178,21 @@ export const observeWorld = async (
     // Some of its requests are refused, or are no longer possible.
     await disturb(another, rng, known).catch(() => undefined);
   });
+  // What the operator looks at, and tries to do with a token that may only watch, differs too.
+  const looks = seededRng(salt + 1);
+  const watching = Array.from({ length: looks.below(acts.length) }, async () => {
+    await at(looks.below(acts.length * stepMs));
+    await watchRuns(actor(board, foreign, known), looks, known);
+  });
   const got = acts.map(async (doing, place) => {
     await at(place * stepMs + stepMs / 2);
-    return `${doing.do} ${place}: ${await perform(doing, one)}`;
+    const done = await perform(doing, one);
+    // The same caller looks through a token that may only watch.
+    const seenThrough = place % 3 === 0 ? await glance(actor(glass, known, foreign)) : '';
+    return `${doing.do} ${place}: ${done}${seenThrough}`;
   });
   const answers = await world.finish(Promise.all(got));
-  await world.finish(Promise.all(noise));
+  await world.finish(Promise.all([...noise, ...watching]));
   await world.finish(server.stop(0));
   return namedByOrder([...answers, ...seen]);
 };

@@ -1,6 +1,7 @@
 // The runs of one caller: recorded ones, and ones that have just started.
 //
-//   run-belongs-to-caller. A run belongs to the caller that started it; for every other caller it does not exist.
+//   run-belongs-to-caller. A run belongs to the caller that started it; for every other caller it does not exist, unless it may
+//       watch that caller's runs.
 //   contents-by-token. Transcripts, and events with contents, only for a caller whose token shows contents.
 //   run-visible-at-once. As soon as it was started here, even before its first record.
 import { CloisterError, omitUndefined } from '#base';
@@ -30,21 +31,26 @@ type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values
 export const listCallerRuns = async (
   archive: RunArchive,
   live: ActiveRunMap,
-  { name: caller }: Caller,
+  reader: Caller,
   most: number,
 ): Promise<readonly RunSummary[]> => {
+  const caller = ownerOf(reader);
   // Before reading the log: a run that ends meanwhile is then in at least one of the two lists.
   const active = live
     .values()
-    .filter((one) => one.caller.name === caller)
+    .filter((one) => caller === undefined || one.caller.name === caller)
     .map(activeRunSummary);
   // probe: run-list-by-caller
-  const listed = await archive.runs({ caller, most });
+  const listed = await archive.runs({ ...omitUndefined({ caller }), most });
   const known = new Set(listed.map(({ run }) => run));
   return [...active.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
     .sort((one, other) => other.startedAt - one.startedAt)
     .slice(0, most);
 };
+
+/** The caller whose runs this one may read; undefined: everybody's. */
+const ownerOf = ({ name, watches }: Caller): string | undefined =>
+  watches === undefined ? name : (watches.caller ?? undefined);
 
 /** Rejects with `run_unknown`. */
 export const findCallerRun = async (
@@ -57,9 +63,14 @@ export const findCallerRun = async (
   const found = live.get(run as RunId);
   const [listed] = await archive.runs({ run });
   const summary = listed ?? (found === undefined ? undefined : activeRunSummary(found));
+  const owner = ownerOf(caller);
   // probe: run-found-by-caller
-  if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
+  if (summary === undefined || (owner !== undefined && summary.caller !== owner))
+    throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
+  // Whoever watches takes no message away from the one that it is for.
+  // probe: watcher-confirms
+  const confirm = caller.watches === undefined ? (message: string) => session?.confirm(message) : () => undefined;
   const { sees = 'answers' } = caller;
   const causes = async (answer?: string): Promise<readonly Cause[] | undefined> => {
     if (!seesCauses(sees)) return undefined;
@@ -70,7 +81,7 @@ export const findCallerRun = async (
     archive.show(run, { sees, ...options });
   return {
     summary,
-    session: session === null ? null : callerSession(session, sees),
+    session: session === null ? null : callerSession(session, sees, confirm),
     report,
     causes,
     dialog: async () => readDialog(await report()),
@@ -86,7 +97,7 @@ export const findCallerRun = async (
     },
     events: ({ after, details = false } = {}, signal) => {
       if (details) checkSeesContents(sees, 'details');
-      return eventsAfter(session, () => report({ details }), { after, sees, details }, signal);
+      return eventsAfter(session, () => report({ details }), { after, sees, details, confirm }, signal);
     },
     eventPage: async ({ after, details = false, limit }) => {
       if (details) checkSeesContents(sees, 'details');
@@ -116,7 +127,13 @@ const cutPage = (events: EventPage['events'], hasMore: boolean): EventPage => {
   return { events: page, next: hasMore || end !== -1 ? (page.at(-1)?.id ?? null) : null };
 };
 
-const callerSession = (session: RunSession, sees: Sees): NonNullable<CallerRun['session']> => ({
+type ConfirmMessage = (message: string) => void;
+
+const callerSession = (
+  session: RunSession,
+  sees: Sees,
+  confirm: ConfirmMessage,
+): NonNullable<CallerRun['session']> => ({
   get outcome() {
     return session.outcome.then((outcome) => outcomeAsSeen(outcome, sees));
   },
@@ -127,7 +144,7 @@ const callerSession = (session: RunSession, sees: Sees): NonNullable<CallerRun['
       throw error instanceof CloisterError ? visibleError(error, sees) : error;
     }
   },
-  confirm: (message) => session.confirm(message),
+  confirm,
   agents: () => session.agents(),
 });
 
@@ -200,13 +217,19 @@ const withFiles = (attachments: RunReport['attachments']): Pick<RunMessage, 'att
   attachments.length === 0 ? {} : { attachments };
 
 // The events of a run after a given one, for clients that reconnect.
-type EventQuery = { readonly after: string | undefined; readonly sees: Sees; readonly details: boolean };
+type EventQuery = {
+  readonly after: string | undefined;
+  readonly sees: Sees;
+  readonly details: boolean;
+  /** Called with each message that the reader has taken. */
+  readonly confirm: ConfirmMessage;
+};
 
 /** Ends when the signal aborts. Throws `request_invalid` when the run has no event with that id. */
 export async function* eventsAfter(
   session: RunSession | null,
   report: () => Promise<RunReport>,
-  { after, sees, details }: EventQuery,
+  { after, sees, details, confirm }: EventQuery,
   signal?: AbortSignal,
 ): AsyncGenerator<RunEvent> {
   if (session === null) {
@@ -226,7 +249,7 @@ export async function* eventsAfter(
       if (!skipping) yield event;
       else if ('id' in event) skipping = event.id !== after;
       // The client has asked for what comes next, so it has taken this.
-      if (event.type === 'mail' && event.to === 'outside') session.confirm(event.message);
+      if (event.type === 'mail' && event.to === 'outside') confirm(event.message);
     }
   } finally {
     signal?.removeEventListener('abort', leave);

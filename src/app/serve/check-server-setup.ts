@@ -2,7 +2,7 @@
 import { networkInterfaces } from 'node:os';
 import { CloisterError, unknownNameText, unknownAgentError } from '#base';
 import { listOf, object, problemText, problemsIn, storedShape } from '#base/shapes';
-import { tokenShape } from '#contracts';
+import { callerNameOf, tokenShape } from '#contracts';
 import type { Agent, TokenEntry } from '#contracts';
 
 /** Throws `options_invalid` or `agent_unknown`. */
@@ -75,11 +75,14 @@ export const tokenProblems = (
 type FieldProblem = readonly [field: string, message: string] | null;
 
 const duplicateProblem = (
-  { name, sha256 }: TokenEntry,
+  entry: TokenEntry,
   index: number,
   entries: readonly (TokenEntry | undefined)[],
 ): FieldProblem => {
-  if (entries.findIndex((one) => one?.name === name) !== index) return ['name', `"${name}" is listed twice.`];
+  const { name, sha256 } = entry;
+  const isSameCaller = (one: TokenEntry | undefined): boolean =>
+    one !== undefined && callerNameOf(one) === callerNameOf(entry);
+  if (entries.findIndex(isSameCaller) !== index) return ['name', `"${name}" is listed twice.`];
   if (entries.findIndex((one) => one?.sha256 === sha256) !== index) return ['sha256', 'This hash is listed twice.'];
   return null;
 };

@@ -3,6 +3,7 @@
 //   receipt-after-commit. A run, a message and whatever a command does are on disk before their caller is told.
 //   service-others-unknown. A caller can only access its own agents, runs and conversations; others look unknown to it, not
 //       forbidden.
+//   watcher-only-reads. A caller that may only watch starts, sends and stops nothing, and what it reads counts as unread.
 //   service-request-in-budget. A request is a run of its own, within the budget of its token. It holds a slot until it has
 //       ended, except while it waits for its client or for messages.
 import { agentNamed, CloisterError, omitUndefined, PromptlyReleasingMap } from '#base';
@@ -25,7 +26,6 @@ import type {
   ServedRun,
   AgentService,
   RequestState,
-  TokenEntry,
 } from '#contracts';
 import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
@@ -99,11 +99,13 @@ export class LocalAgentService implements AgentService {
   }
 
   agent(caller: Caller, name: string): Agent {
+    this.#ports.tokens.actingEntry(caller);
     return agentNamed(this.agents(caller), name, 'this token may not run any agent.');
   }
 
   agents(caller: Caller): readonly Agent[] {
-    return this.#agents.of(this.#entry(caller));
+    const entry = this.#ports.tokens.requireEntry(caller);
+    return entry.may === undefined ? this.#agents.of(entry) : [];
   }
 
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
@@ -121,6 +123,7 @@ export class LocalAgentService implements AgentService {
   }
 
   async #resumeWithSlot(caller: Caller, run: string, signal?: AbortSignal, detached = false): Promise<ServedRun> {
+    this.#ports.tokens.actingEntry(caller);
     const { request, ...kind } = planResume(await this.find(caller, run));
     return this.#startWithSlot(caller, request, signal, { ...kind, detached });
   }
@@ -130,7 +133,8 @@ export class LocalAgentService implements AgentService {
   }
 
   async #forkWithSlot(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
-    const { request, ...kind } = await planFork(await this.find(caller, run), fork, this.#entry(caller));
+    const entry = this.#ports.tokens.actingEntry(caller);
+    const { request, ...kind } = await planFork(await this.find(caller, run), fork, entry);
     return this.#startWithSlot(caller, request, signal, kind);
   }
 
@@ -148,7 +152,7 @@ export class LocalAgentService implements AgentService {
     signal: AbortSignal | undefined,
     { resume, only, detached = false }: StartKind = {},
   ): Promise<ServedRun> {
-    const entry = this.#entry(caller);
+    const entry = this.#ports.tokens.actingEntry(caller);
     const agent = this.agent(caller, request.agent);
     // No caller gets more than the agent's definition allows.
     const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.caps.budget);
@@ -198,6 +202,7 @@ export class LocalAgentService implements AgentService {
     { results, messages }: ClientToolResults,
     signal?: AbortSignal,
   ): Promise<ServedRun> {
+    this.#ports.tokens.actingEntry(caller);
     this.#checkOpen();
     const client = this.#tools.findRun(caller, results);
     const served = this.#requests.get(client);
@@ -231,6 +236,7 @@ export class LocalAgentService implements AgentService {
     command: RunCommand<K>,
     signal?: AbortSignal,
   ): Promise<RunCommandResults[K]> {
+    this.#ports.tokens.actingEntry(caller);
     const { summary } = await this.find(caller, run);
     const session = this.#live.get(summary.run)?.session;
     if (session === undefined)
@@ -297,12 +303,6 @@ export class LocalAgentService implements AgentService {
         ...this.#starting.values(),
         ...this.#live.values().map(({ session }) => session.outcome),
       ]);
-  }
-
-  #entry(caller: Caller): TokenEntry {
-    const entry = this.#ports.tokens.entry(caller);
-    if (entry === undefined) throw new CloisterError('token_refused');
-    return entry;
   }
 
   #serve(session: RunSession, held: RunHolds, signal: AbortSignal | undefined): ServedRun {

@@ -5,7 +5,7 @@
 //       looked up by hash, which a client cannot control, and exactly one full comparison follows in any case.
 import { timingSafeEqual } from 'node:crypto';
 import { sha256 as hashToken, CloisterError } from '#base';
-import { tokenSees } from '#contracts';
+import { callerNameOf, tokenSees } from '#contracts';
 import type { Caller, TokenEntry } from '#contracts';
 
 /** The entry for a token that was generated for this server only. */
@@ -24,7 +24,7 @@ export class TokenRegistry {
 
   constructor(entries: readonly TokenEntry[], now: () => number) {
     this.#byHash = new Map(entries.map((entry) => [entry.sha256, entry]));
-    this.#byName = new Map(entries.map((entry) => [entry.name, entry]));
+    this.#byName = new Map(entries.map((entry) => [callerNameOf(entry), entry]));
     this.#now = now;
   }
 
@@ -37,12 +37,30 @@ export class TokenRegistry {
       Buffer.from(presented, 'latin1'),
     );
     const entry = this.#unlessExpired(isSame ? found : undefined);
-    return entry === undefined ? undefined : { name: entry.name, sees: tokenSees(entry) };
+    if (entry === undefined) return undefined;
+    const caller = { name: callerNameOf(entry), sees: tokenSees(entry) };
+    if (entry.may === undefined) return caller;
+    return { ...caller, watches: { caller: entry.operator === true ? null : entry.name } };
   }
 
   /** Undefined if the token has expired meanwhile, since connections can outlive tokens. */
   entry({ name }: Caller): TokenEntry | undefined {
     return this.#unlessExpired(this.#byName.get(name));
+  }
+
+  /** Throws `token_refused`. */
+  requireEntry(caller: Caller): TokenEntry {
+    const entry = this.entry(caller);
+    if (entry === undefined) throw new CloisterError('token_refused');
+    return entry;
+  }
+
+  /** For whatever changes something. Throws `token_refused`, or `watch_only`. */
+  actingEntry(caller: Caller): TokenEntry {
+    const entry = this.requireEntry(caller);
+    // probe: may-act
+    if (entry.may !== undefined) throw new CloisterError('watch_only');
+    return entry;
   }
 
   #unlessExpired(entry: TokenEntry | undefined): TokenEntry | undefined {

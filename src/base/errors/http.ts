@@ -53,6 +53,12 @@ export const httpErrors = {
     'The token is missing or wrong.',
     'Send the header authorization: Bearer <token>; the operator issues tokens.',
   ),
+  watch_only: errorEntry(
+    'policy',
+    false,
+    'This token may only watch runs; it starts, sends and stops nothing.',
+    'Use another token; the operator issues tokens.',
+  ),
   host_refused: errorEntry(
     'policy',
     false,

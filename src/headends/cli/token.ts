@@ -8,16 +8,24 @@ import { requiredArgument, valueOption } from './shared/options.ts';
 
 export default defineCommand({
   about: 'create a token and its token-file entry',
-  examples: ['cloister token ci', 'cloister token ci --sees causes', 'cloister token ci --json'],
+  examples: [
+    'cloister token ci',
+    'cloister token ci --sees causes',
+    'cloister token ci --may watch',
+    'cloister token ci --json',
+  ],
   arguments: { name: requiredArgument('name of the client') },
   options: {
     sees: valueOption('<level>', `how much of its runs the client is shown: ${seesLevels.join(', ')}`, (text) =>
       readSees(text),
     ),
+    may: valueOption('<what>', 'what the client may do: watch (read runs only); default: everything', (text) =>
+      readMay(text),
+    ),
   },
-  run: async ({ name, sees, json }, { server, output }) => {
+  run: async ({ name, sees, may, json }, { server, output }) => {
     const { token, sha256 } = await server.makeToken(name);
-    const entry = { name, sha256, ...(sees === null ? {} : { sees }) };
+    const entry = { name, sha256, ...(may === null ? {} : { may: [may] }), ...(sees === null ? {} : { sees }) };
     output.result(json, { token, entry }, () => [
       `Token (shown only once): ${token}`,
       '',
@@ -32,4 +40,9 @@ const readSees = (text: string): Sees => {
   const found = seesLevels.find((level) => level === text);
   if (found === undefined) throw new InvalidArgumentError(`It must be ${seesLevels.join(', ')}.`);
   return found;
+};
+
+const readMay = (text: string): 'watch' => {
+  if (text !== 'watch') throw new InvalidArgumentError('It must be watch; omit it to allow everything.');
+  return text;
 };

@@ -175,20 +175,20 @@ export const begunShape = named(
   openObject({ run: text, agent: text, events: about(text, 'The path of the run’s event stream.') }),
 );
 
-export const runShape = named(
-  'Run',
-  openObject({
-    run: text,
-    agent: text,
-    goal: text,
-    state: oneOf('running', 'interrupted', 'ended', 'damaged'),
-    status: oneOf(...statuses, null),
-    startedAt: time,
-    endedAt: timeOrNone,
-    cells: count,
-    spent: orNull(spentShape),
-  }),
-);
+const runFields = {
+  run: text,
+  agent: text,
+  goal: text,
+  state: oneOf('running', 'interrupted', 'ended', 'damaged'),
+  status: oneOf(...statuses, null),
+  startedAt: time,
+  endedAt: timeOrNone,
+  cells: count,
+  spent: orNull(spentShape),
+};
+const runCaller = { caller: about(textOrNone, 'Who started it; for a token that sees the runs of all callers.') };
+
+export const runShape = named('Run', openObject(runFields, runCaller));
 
 export const liveAgentShape = named(
   'LivingAgent',

@@ -3,7 +3,17 @@ import { clientFailure } from '#headends/shared';
 import { limitBehind, omitUndefined } from '#base';
 import type { ErrorCode, Failure, JsonObject } from '#base';
 import { seesCauses } from '#contracts';
-import type { Answer, Cause, CellReport, RouteReply, RunOutcome, RunReport, RunSummary, Sees } from '#contracts';
+import type {
+  Answer,
+  Caller,
+  Cause,
+  CellReport,
+  RouteReply,
+  RunOutcome,
+  RunReport,
+  RunSummary,
+  Sees,
+} from '#contracts';
 import { restFailureJson } from './rest-error.ts';
 
 /** `causes`: undefined for a caller who does not see them. */
@@ -63,10 +73,11 @@ export const reportJson = (report: RunReport, sees: Sees | undefined): JsonObjec
   return { ...outcome, agent, goal, startedAt, endedAt, cells: cells! };
 };
 
-/** Without the owner, which is information for the operator. */
-export const summaryJson = (summary: RunSummary): JsonObject => {
-  const { run, agent, goal, state, status, startedAt, endedAt, cells, spent } = summary;
-  return { run, agent, goal, state, status, startedAt, endedAt, cells, spent };
+/** Without the owner, which is information for the operator. The caller, for a reader who sees those of all callers. */
+export const summaryJson = (summary: RunSummary, { watches }: Caller): JsonObject => {
+  const { run, agent, goal, state, status, startedAt, endedAt, cells, spent, caller } = summary;
+  const whose = watches?.caller === null ? { caller } : {};
+  return { run, agent, goal, state, status, startedAt, endedAt, cells, spent, ...whose };
 };
 
 /** The answer to one message. `causes`: undefined for a caller who does not see them. */

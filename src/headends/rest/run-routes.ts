@@ -93,7 +93,10 @@ const readingRoutes = (service: AgentService): readonly HttpRoute[] => [
     },
     answer: async ({ caller }, { query: { limit = runsPerPage.default } }) => {
       const runs = await service.runs(caller, limit + 1);
-      return { status: 200, body: { runs: runs.slice(0, limit).map(summaryJson), more: runs.length > limit } };
+      return {
+        status: 200,
+        body: { runs: runs.slice(0, limit).map((run) => summaryJson(run, caller)), more: runs.length > limit },
+      };
     },
   }),
   restRoute({

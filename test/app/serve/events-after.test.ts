@@ -17,7 +17,7 @@ test('a client that reconnects gets what came after the last event it saw, of a 
   const before = ids((await report()).events);
   expect(before.length).toBeGreaterThan(2);
   const live = [undefined, ...before].map((after) =>
-    collectAll(eventsAfter(session, report, { after, sees: 'contents', details: false })),
+    collectAll(eventsAfter(session, report, { after, sees: 'contents', details: false, confirm: () => undefined })),
   );
   await new Promise((resolve) => setImmediate(resolve));
   gate.open();
@@ -25,9 +25,13 @@ test('a client that reconnects gets what came after the last event it saw, of a 
   const read = await Promise.all(live);
   for (const [place, events] of read.entries()) expect(ids(events)).toEqual(all.slice(place));
   for (const [place, after] of [undefined, ...all].entries())
-    expect(ids(await collectAll(eventsAfter(null, report, { after, sees: 'contents', details: false })))).toEqual(
-      all.slice(place),
-    );
+    expect(
+      ids(
+        await collectAll(
+          eventsAfter(null, report, { after, sees: 'contents', details: false, confirm: () => undefined }),
+        ),
+      ),
+    ).toEqual(all.slice(place));
 });
 
 test('an event that the run never had is refused, not waited for', async () => {
@@ -38,7 +42,9 @@ test('an event that the run never had is refused, not waited for', async () => {
   const report = () => cloister.show(session.run);
   for (const one of [session, null])
     await expect(
-      collectAll(eventsAfter(one, report, { after: 'gated-1/99', sees: 'contents', details: false })),
+      collectAll(
+        eventsAfter(one, report, { after: 'gated-1/99', sees: 'contents', details: false, confirm: () => undefined }),
+      ),
     ).rejects.toMatchObject({
       code: 'request_invalid',
     });

@@ -415,7 +415,10 @@ test('a WebSocket has the same rate limit as plain requests', async () => {
   socket.on('message', (data: Buffer) => received.push(data.toString()));
   for (let id = 1; id <= 20; id++) socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }));
   const [code, reason] = (await once(socket, 'close')) as [number, Buffer];
-  expect([code, reason.toString()]).toEqual([1013, 'This token has exceeded its request rate limit. The limit is 5 requests per minute.']);
+  expect([code, reason.toString()]).toEqual([
+    1013,
+    'This token has exceeded its request rate limit. The limit is 5 requests per minute.',
+  ]);
   expect(received.length).toBeLessThanOrEqual(4);
   const next = await fetch(`${url}/v1`, { headers });
   expect(next.status).toBe(429);

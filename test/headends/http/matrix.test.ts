@@ -34,6 +34,8 @@ beforeEach(() => {
 
 const name = 'zanzibar';
 const right = makeToken();
+/** May only watch the runs of the one before. */
+const glass = makeToken();
 const expired = makeToken();
 const day = 86_400_000;
 
@@ -44,6 +46,7 @@ const startServer = async () => {
     agents: [defineAgent({ name, description: 'Far away.', prompt: 'p', models: [model] })],
     tokens: [
       { name: 'right', sha256: hashToken(right) },
+      { name: 'right', sha256: hashToken(glass), may: ['watch'] },
       { name: 'expired', sha256: hashToken(expired), expiresAt: Date.now() - day },
     ],
     origins: ['https://chat.example.com'],
@@ -91,13 +94,13 @@ const undescribed: readonly Address[] = [
   })),
 ];
 
-const addresses = async (opened: StartedServer): Promise<readonly Address[]> => {
+const addresses = async (opened: StartedServer, run = 'run_0123456789'): Promise<readonly Address[]> => {
   const paths = await describedPaths(opened);
   const filled = (path: string): string =>
     path
       .replace('{agent}', name)
       .replace('{model}', name)
-      .replaceAll(/\{\w+\}/gu, 'run_0123456789');
+      .replaceAll(/\{\w+\}/gu, run);
   return [
     ...Object.entries(paths)
       .filter(([path]) => path !== '/health')
@@ -467,4 +470,68 @@ test('a preflight request needs no token and reveals nothing else', async () => 
     }
   }
   await expectNoRuns(opened);
+});
+
+/** Bodies that these routes take. */
+const validBodies: Readonly<Record<string, object>> = {
+  [`POST /v1/${name}`]: { input: 'Go.' },
+  'POST /v1/chat/completions': { model: name, messages: [{ role: 'user', content: 'Go.' }] },
+  'POST /v1/responses': { model: name, input: 'Go.' },
+  'POST /v1/messages': { model: name, max_tokens: 9, messages: [{ role: 'user', content: 'Go.' }] },
+  'POST /v1/messages/count_tokens': { model: name, messages: [{ role: 'user', content: 'Go.' }] },
+  'POST /mcp': { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { prompt: 'Go.' } } },
+};
+
+// invariant: watcher-only-reads
+test('with a token that may only watch, no route starts, changes or ends anything', async () => {
+  const opened = await startServer();
+  const { url, host, cloister, model } = opened;
+  const started = await fetch(`${url}/v1/${name}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${right}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ input: 'Live.', resident: true, wait: true }),
+  });
+  const { run } = (await started.json()) as { run: string };
+  const before = await cloister.show(run);
+  const refused: string[] = [];
+  for (const address of await addresses(opened, run)) {
+    // Their streams stay open; what they carry is a request of its own.
+    if (address.path.startsWith('/mcp/') || address.path.endsWith('/events')) continue;
+    const { method, path, also = [] } = address;
+    const where = `${method} ${path.split('?')[0]!}`;
+    const body = { agent: name, text: 'Hello.' };
+    const given = validBodies[where] ?? (path.endsWith('/messages') || path.endsWith('/agents') ? body : {});
+    const { text: _text, ...spawn } = body;
+    const { agent: _agent, ...message } = body;
+    const sent = path.endsWith(`${run}/agents`) ? spawn : path.endsWith(`${run}/messages`) ? message : given;
+    const accept: Pair = ['accept', 'application/json, text/event-stream'];
+    const reply = await sendOnce(
+      url,
+      { method, path, headers: [['host', host], bearer(glass), json, accept, ...also] },
+      hasPost(address) ? JSON.stringify(sent) : undefined,
+    );
+    if (reply.status === 403) refused.push(where.replace(run, '{run}').replace(run, '{name}'));
+    // A replay changes nothing.
+    else if (method !== 'GET' && path !== '/mcp' && !path.endsWith('/replay'))
+      expect([where, reply.status]).toEqual([where, expect.toBeOneOf([400, 404, 405])]);
+  }
+  expect(new Set(refused)).toEqual(
+    new Set([
+      ...['POST', 'GET'].map((method) => `${method} /v1/${name}`),
+      `GET /v1/models/${name}`,
+      'POST /v1/chat/completions',
+      'POST /v1/responses',
+      'POST /v1/messages',
+      'POST /v1/messages/count_tokens',
+      'POST /v1/runs/{run}/cancel',
+      'POST /v1/runs/{run}/resume',
+      'POST /v1/runs/{run}/finish',
+      'POST /v1/runs/{run}/messages',
+      'POST /v1/runs/{run}/agents',
+      'DELETE /v1/runs/{run}/agents/{name}',
+    ]),
+  );
+  expect(model.requests).toHaveLength(1);
+  expect((await cloister.runs()).map((one) => [one.run, one.state])).toEqual([[run, 'running']]);
+  expect((await cloister.show(run)).events).toEqual(before.events);
 });
