@@ -322,6 +322,8 @@ test('token prints a token and its entry, which contains only its hash', async (
   expect(stdout).toContain(JSON.stringify({ name: 'ci', sha256: 'ab'.repeat(32) }));
   expect((await cli(['token', 'ci', '--sees', 'causes'])).stdout).toContain('"sees":"causes"}');
   expect((await cli(['token', 'ci', '--sees', 'all'])).stderr).toContain('answers, causes, contents');
+  expect((await cli(['token', 'ci', '--may', 'watch'])).stdout).toContain('"may":["watch"]}');
+  expect((await cli(['token', 'ci', '--may', 'run'])).stderr).toContain('It must be watch');
   expect(JSON.parse((await cli(['token', 'ci', '--json'])).stdout)).toEqual({
     token: 'clo_made',
     entry: { name: 'ci', sha256: 'ab'.repeat(32) },
