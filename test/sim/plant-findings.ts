@@ -192,7 +192,7 @@ export const findings: readonly Finding[] = [
   ],
   [
     'a person’s message that was read with a tool is not answered',
-    3_397,
+    9_708,
     'messages cross once, with true names',
     'audit',
   ],
