@@ -74,6 +74,18 @@ const commandFields: { readonly [K in RunCommandName]: OptionFields } = {
   // The team checks them, against the tasks it has.
   'add-tasks': { tasks: 'any' },
   finish: { name: 'name' },
+  // Whoever takes the answer checks it and who may give it.
+  answer: {
+    frame: 'any',
+    by: 'text',
+    right: 'text',
+    id: 'text',
+    allow: 'flag',
+    sha256: 'text',
+    args: 'any',
+    reason: 'text',
+    remember: 'text',
+  },
 };
 
 /** What the types of its fields do not say. */
@@ -102,6 +114,9 @@ const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: A
   },
   'add-tasks': () => undefined,
   finish: () => undefined,
+  answer: ({ args }) => {
+    if (args !== undefined && !isObject(args)) throw new CloisterError('answer_invalid', 'args: expected an object.');
+  },
 };
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);

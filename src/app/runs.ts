@@ -14,7 +14,9 @@ import type {
 import { resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
+import { EarliestTimer } from './earliest-timer.ts';
 import { LocalRunResources } from './run-resources.ts';
+import type { IdleSources } from './run-resources.ts';
 import { RunObserver } from './run-observer.ts';
 import { LocalRunSession } from './run-session.ts';
 import type { RunHost } from './run-session.ts';
@@ -31,12 +33,16 @@ export class Runs {
   /** Runs that are being opened. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #observers = new Set<RunObserver>();
+  /** When tool servers of cells that wait for people are closed. */
+  readonly #idle: IdleSources;
   #closed = false;
 
   constructor(shared: SharedPorts, agents: AgentList, autosave: RunHost['autosave']) {
-    const { store, ids } = shared;
+    const { store, ids, clock, restAfterMs = restAfterMsDefault } = shared;
+    const timer = new EarliestTimer(clock);
     this.#shared = shared;
-    this.#ports = sharedRunPorts(shared, agents);
+    this.#idle = { timer, clock, restAfterMs };
+    this.#ports = { ...sharedRunPorts(shared, agents), expiries: timer };
     this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
   }
 
@@ -129,7 +135,7 @@ export class Runs {
     const { stalls, clock } = this.#shared;
     // probe: run-resources
     const own = start.resources;
-    const resources = new LocalRunResources(own);
+    const resources = new LocalRunResources(own, this.#idle);
     const ports: RunPorts = {
       ...this.#ports,
       run,
@@ -150,6 +156,9 @@ export class Runs {
     }
   }
 }
+
+/** How long tool servers of a cell that waits for people stay open. */
+const restAfterMsDefault = 5 * 60_000;
 
 const startOrResume = (start: RunStart, ports: RunPorts): Run =>
   'recorded' in start ? resumeRun(start, ports) : startRun(start.agent, start.goal, start.budget, ports, start);

@@ -22,6 +22,8 @@ export type SharedPorts = SchemaProblems & {
   readonly recordedBy: RecordedBy;
   /** How conversations and checkpoints are stored; by default without files. */
   readonly conversationSettings?: ConversationSettings;
+  /** How long the tool servers of a cell that waits for people stay open. Default: 5 minutes. */
+  readonly restAfterMs?: number | undefined;
   /** Both absent where there is no real time. */
   readonly stalls?: StallMonitor | undefined;
   readonly openPauses?: OpenPauses | undefined;

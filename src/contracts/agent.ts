@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Hash, Json, JsonObject } from '#base';
 import type { Budget } from './amounts.ts';
+import type { ApprovalMarks } from './approval.ts';
 import type { GrantName, ShareName } from './crossing.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
 import type { Skill, SkillDigest } from './skill.ts';
@@ -32,6 +33,8 @@ export type Limits = {
   readonly toolTimeout?: number;
   /** How long an agent whose answer somebody waits for may wait for messages, in total. */
   readonly mailTimeout?: number;
+  /** How long a question to a person waits; then it counts as denied. Default: 24 hours. */
+  readonly questionTimeout?: number;
   /** Retries of a failed model request. Default: 2. */
   readonly maxRetries?: number;
   /** Tool calls in one turn; further ones are refused. Default: 50. */
@@ -333,6 +336,10 @@ export type AgentDefinition = {
   /** Absent: its parent and children. */
   readonly messages?: readonly string[];
   readonly topics?: TopicRules;
+  /** Tools that it may call only if a person allows it. Absent: there are none. */
+  readonly approve?: ApprovalMarks;
+  /** It may ask a person. */
+  readonly asks?: true;
   /** Absent: it is not a team. */
   readonly team?: TeamRules;
   /** Names of the tools that came with the request. Absent: there are none. */

@@ -97,6 +97,7 @@ export type {
 export type {
   BeginOperation,
   ChildGift,
+  AskOperation,
   ChildOperation,
   ChildRequest,
   OwnOperation,
@@ -151,6 +152,8 @@ export type {
   TopicRules,
   ReceiveRequest,
 } from './mail.ts';
+export type * from './approval.ts';
+export * from './question.ts';
 export type { ProtocolEvent } from './protocol.ts';
 export type {
   MessageTarget,
@@ -162,7 +165,7 @@ export type {
   RunCommandTable,
   StartedAgent,
 } from './run-command.ts';
-export type { RunListener, RunPorts, RunResources, SessionWorld, SharedRunPorts } from './run-ports.ts';
+export type { RestingSource, RunListener, RunPorts, RunResources, SessionWorld, SharedRunPorts } from './run-ports.ts';
 export type { AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
 export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {

@@ -1,6 +1,7 @@
 // What somebody outside can ask of a run, as data: headends and code parse into it, and commands that come before the run has
 // started wait in this form.
 import type { CellId } from '#base';
+import type { AnswerReceipt, AnswerRight, QuestionAnswer } from './question.ts';
 import type { Category } from './segment.ts';
 import type { TaskSpec } from './team.ts';
 
@@ -20,6 +21,13 @@ type RunCommands = {
   /** Default: the root. Any other agent is stopped after a grace period. */
   finish: { readonly name?: string | undefined };
   cancel: unknown;
+  /** Answers the question that was asked in this frame. Whether `by` may answer has been checked. `id`: the same one is taken once. */
+  answer: QuestionAnswer & {
+    readonly frame: number;
+    readonly by: string;
+    readonly right: AnswerRight;
+    readonly id: string;
+  };
 };
 
 export type RunCommandName = keyof RunCommands;
@@ -44,6 +52,7 @@ export type RunCommandResults = {
   'add-tasks': Promise<void>;
   finish: void;
   cancel: void;
+  answer: Promise<AnswerReceipt['state']>;
 };
 
 /** What is done for each command, on something that the commands act on. */

@@ -30,6 +30,8 @@ export type ToolDefinition = {
    * call, before any call that begins in the same turn is awaited.
    */
   readonly outside?: { called(): void };
+  /** Each call, or those with such arguments, must be allowed by a person first. */
+  readonly approve?: true | ((args: JsonObject) => boolean);
   /** `key` is the same on every retry of the same call; pass it to services that accept an idempotency key. */
   execute(
     args: JsonObject,

@@ -103,6 +103,7 @@ export class CheckpointView {
       case 'resume':
       case 'mail':
       case 'delivered':
+      case 'ruling':
       case 'fork':
       case 'give':
       case 'cancel':

@@ -121,4 +121,5 @@ export const givesWork: Readonly<Record<RunCommandName, boolean>> = {
   confirm: false,
   finish: false,
   cancel: false,
+  answer: false,
 };

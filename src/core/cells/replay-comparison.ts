@@ -141,6 +141,7 @@ const isTakenAsRecorded = ({ record }: Frame): boolean => {
     case 'give':
     case 'mail':
     case 'delivered':
+    case 'ruling':
     case 'fork':
       return true;
     case 'settle':

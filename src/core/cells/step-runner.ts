@@ -42,6 +42,8 @@ export type StepCell = {
   };
   readonly agent: Agent;
   readonly account: Account;
+  /** The earliest deadline above it that its own may have passed by while it waited for a person; 0: none. */
+  readonly deadlineAbove: number;
   stepKey(no: number): string;
   emit(event: LiveEvent): void;
   settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void;
@@ -170,10 +172,17 @@ export class StepRunner implements StepContext {
 
   /** While the step waits to start, only the deadline can end it. */
   #watchDeadline(): void {
-    const { deadline = 0 } = this.#started.operation;
+    const deadline = this.#deadline;
     if (deadline === 0) return;
     const leftMs = Math.max(0, deadline - this.#owner.run.time());
     this.#stopTimer = this.#ports.clock.timer(leftMs, () => this.#stop({ code: 'deadline_passed' }));
+  }
+
+  /** Its own, or an earlier one above; 0: none. */
+  get #deadline(): number {
+    const { deadline = 0 } = this.#started.operation;
+    const { deadlineAbove } = this.#owner;
+    return deadline === 0 || deadlineAbove === 0 ? deadline : Math.min(deadline, deadlineAbove);
   }
 
   #work(): void {
@@ -181,7 +190,8 @@ export class StepRunner implements StepContext {
     if (this.#isSettled) return;
     const { operation } = this.#started;
     const { run } = this.#owner;
-    const { timeoutMs, timeoutCode, deadline = 0 } = operation;
+    const { timeoutMs, timeoutCode } = operation;
+    const deadline = this.#deadline;
     try {
       this.#stopTimer?.();
       const now = (this.#workStartedAt = run.time());

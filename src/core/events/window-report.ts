@@ -56,6 +56,7 @@ const watchFrame = (cells: Map<CellId, CellWindowState>, frame: Frame): void => 
     case 'resume':
     case 'fork':
     case 'delivered':
+    case 'ruling':
     case 'cancel':
     case 'close':
       return;

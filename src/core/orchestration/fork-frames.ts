@@ -174,6 +174,8 @@ const isKeptAfterCut = (kind: BeginKind): boolean => {
     case 'child':
     case 'sleep':
     case 'receive':
+    // The answer belongs to the run that asked.
+    case 'ask':
       return false;
     default:
       return unknownKind(kind, false);

@@ -60,15 +60,21 @@ export class SourceSession {
     };
   }
 
-  /** Never rejects. */
-  async close(): Promise<void> {
-    this.#closed = true;
+  /** Closes it until it is needed again. Never rejects. */
+  async rest(): Promise<void> {
+    const listing = this.#listing;
+    this.#listing = null;
     try {
-      const listed = await this.#listing;
-      await listed?.close?.();
+      await (await listing)?.close?.();
     } catch {
-      // The source could not be opened, so there is nothing to close.
+      // It could not be opened, so there is nothing to close.
     }
+  }
+
+  /** Never rejects. */
+  close(): Promise<void> {
+    this.#closed = true;
+    return this.rest();
   }
 
   #open(signal: AbortSignal): Promise<ListedTools> {

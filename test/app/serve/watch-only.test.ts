@@ -51,6 +51,7 @@ const commands: { readonly [K in RunCommandName]: RunCommand<K> } = {
   'add-tasks': { do: 'add-tasks', tasks: [] },
   finish: { do: 'finish' },
   cancel: { do: 'cancel' },
+  answer: { do: 'answer', frame: 3, by: 'glass', right: 'caller', id: 'a-1', allow: true, sha256: '' },
 };
 
 test('of the service, a watcher gets what reads, and nothing that acts', async () => {
