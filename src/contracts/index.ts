@@ -14,6 +14,8 @@ export type {
   AgentSignature,
   AgentTeam,
 } from './agent.ts';
+export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
+export { approvalRulesShape, markNamePattern } from './approval-rules.ts';
 export type { Skill, SkillDigest } from './skill.ts';
 export type {
   AgentFile,

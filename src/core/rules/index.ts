@@ -78,4 +78,5 @@ export { partText } from './part-text.ts';
 export type { ResolvedSource } from './rule.ts';
 export { holdRules, replyTokensMin, thinkingTokens } from './hold-estimate.ts';
 export type { HoldRules, ReplyCap, ReplyShare } from './hold-estimate.ts';
+export { addMarks, approvalMark, strictestRule } from './approval-mark.ts';
 export { sourceToolName, toToolName } from './tool-name.ts';

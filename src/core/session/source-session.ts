@@ -12,11 +12,14 @@ export type ListedTool = ToolSchema & {
   readonly own: string;
   readonly repeat: RetrySafety;
   readonly timeoutMs?: number;
+  /** The source says that a person must allow each call, or those that a function of the tool chooses. Absent: it says nothing. */
+  readonly approve?: 'always' | 'arguments';
 };
 
 export class SourceSession {
   readonly #use: SourceUse;
   #listing: Promise<ListedTools> | null = null;
+  #listed: ListedTools | null = null;
   #closed = false;
 
   constructor(use: SourceUse) {
@@ -40,13 +43,17 @@ export class SourceSession {
   }
 
   /** A listed tool as a callable definition. After a resume, the source is opened on the first call. */
-  definition({ name, own, description, inputSchema, repeat, timeoutMs }: ListedTool): CallableTool {
+  definition(listed: ListedTool): CallableTool {
+    const { name, own, description, inputSchema, repeat, timeoutMs, approve } = listed;
     return {
       name,
       description,
       inputSchema,
       repeat,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(approve === undefined
+        ? {}
+        : { approve: approve === 'always' ? true : (args) => this.#decideApproval(own, args) }),
       execute: async (args, context) => {
         const { tools } = await this.#open(context.signal);
         // Opening the source may have taken longer than the call's timeout.
@@ -58,6 +65,13 @@ export class SourceSession {
         return this.#callable(tool).execute(args, context);
       },
     };
+  }
+
+  /** Only the tool itself knows. While its source is not open, as after a resume, the answer is to ask. */
+  #decideApproval(own: string, args: JsonObject): boolean {
+    const tool = this.#listed?.tools.find(({ name }) => name === own);
+    const approve = tool === undefined ? true : this.#callable(tool).approve;
+    return typeof approve === 'function' ? approve(args) : true;
   }
 
   /** Never rejects. */
@@ -74,8 +88,11 @@ export class SourceSession {
   #open(signal: AbortSignal): Promise<ListedTools> {
     if (this.#closed) throw new CloisterError('cancelled');
     const listing = (this.#listing ??= this.#use.source.list({ signal }));
-    // The next call tries again.
-    listing.catch(() => (this.#listing = null));
+    listing.then(
+      (listed) => (this.#listed = listed),
+      // The next call tries again.
+      () => (this.#listing = null),
+    );
     return listing;
   }
 
@@ -86,7 +103,7 @@ export class SourceSession {
   }
 
   #toListedTool(tool: ToolDefinition): ListedTool {
-    const { name, description, inputSchema, repeat = 'never', timeoutMs } = this.#callable(tool);
+    const { name, description, inputSchema, repeat = 'never', timeoutMs, approve } = this.#callable(tool);
     if (
       typeof name !== 'string' ||
       typeof description !== 'string' ||
@@ -101,6 +118,7 @@ export class SourceSession {
       inputSchema: JSON.parse(JSON.stringify(inputSchema)) as JsonObject,
       repeat,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(approve === undefined ? {} : { approve: typeof approve === 'function' ? 'arguments' : 'always' }),
     };
   }
 }
