@@ -53,7 +53,6 @@ const toDefinition = (tool: OfferedTool, session: McpClientSession, server: Reso
   description: tool.description,
   inputSchema: tool.inputSchema,
   repeat: server.trusted === true && tool.isRepeatable ? 'free' : 'never',
-  // probe: mcp-destructive
   ...(server.approve === 'destructive' && tool.isDestructive ? { approve: true as const } : {}),
   execute: async (args, { signal }) => renderResult(await session.call(tool.serverTool, args, signal)),
 });

@@ -66,7 +66,6 @@ export class TokenRegistry {
   /** Whether the caller's token answers questions of this agent in runs of other callers. */
   mayAnswer(caller: Caller, agent: string): boolean {
     const { may, answers = [] } = this.entry(caller) ?? {};
-    // probe: may-answer
     return may === undefined && (answers.includes('*') || answers.includes(agent));
   }
 

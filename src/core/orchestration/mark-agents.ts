@@ -27,7 +27,6 @@ export const agentMarker = (marksOf: (agent: Agent) => ApprovalMarks): ((agent: 
 };
 
 const markAgent = (agent: Agent, marks: ApprovalMarks): Agent => {
-  // probe: config-marks
   const approve = addMarks(agent.permissions.approve, marks);
   if (isSameJson(approve, agent.permissions.approve)) return agent;
   return completeDefinition({ ...agent, permissions: { ...agent.permissions, approve } });

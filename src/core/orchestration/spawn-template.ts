@@ -24,7 +24,6 @@ export const agentFromTemplate = (
   const problem = templateProblem(name, template, parent, rules);
   if (problem !== null) return { reply: problem };
   try {
-    // probe: template-marks
     const operator = { approve: parent.permissions.approve };
     const agent = buildAgent(templateOptions(name, template, parent), parent.file, operator);
     return { agent: completeDefinition({ ...agent, promptBy: 'model' }) };
