@@ -14,6 +14,7 @@ export type {
   AgentSignature,
   AgentTeam,
 } from './agent.ts';
+export { approvalRulesShape, markNamePattern } from './approval-rules.ts';
 export type { Skill, SkillDigest } from './skill.ts';
 export type {
   AgentFile,
@@ -38,17 +39,7 @@ export type {
   YamlDocument,
 } from './agent-file.ts';
 export type { ImportedFile, ImportNote, ImportReport } from './import-report.ts';
-export type {
-  Amounts,
-  Budget,
-  Figures,
-  ModelFigures,
-  Spent,
-  SpentTokens,
-  Stalls,
-  ToolFigures,
-  Traffic,
-} from './amounts.ts';
+export type * from './amounts.ts';
 export type {
   ConfigLayer,
   ModelFacts,

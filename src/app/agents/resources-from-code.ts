@@ -16,6 +16,8 @@ import { startableAgents } from '#core/orchestration';
 /** Agents that can be run, and the resources for their sessions. */
 export interface AgentResources {
   readonly agents: readonly Agent[];
+  /** An agent defined in code, with the operator's marks for approval. Absent: no config is read. */
+  withMarks?(agent: Agent): Agent;
   /**
    * Removes the secrets that nobody can guess and the weak ones of this agent's own overlay; without an agent, only the former.
    * `models`: those that forks gave the agent. Null when there are no such secrets.

@@ -153,7 +153,7 @@ export class QuestionsCheck {
   #markOf(cell: CellRecords, name: string): ApprovalMark | undefined {
     const marks = this.#records.definitions.get(cell.birth.digest)?.approve;
     const tool = this.#listed.get(cell.birth.cell)?.find((one) => one.name === name);
-    const own: ApprovalMark | undefined = tool?.approve === 'always' ? {} : undefined;
+    const own: ApprovalMark | undefined = tool?.approve === true ? {} : undefined;
     return approvalMark(marks, tool ?? { name }) ?? own;
   }
 

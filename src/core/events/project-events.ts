@@ -16,7 +16,7 @@ import type {
 import { followTasks } from '#core/tasks';
 import type { TaskFold } from '#core/tasks';
 import { addDetails } from './add-details.ts';
-import { eventEnvelope } from './event-envelope.ts';
+import { eventEnvelope, suffixLetters } from './event-envelope.ts';
 import type { EventBody } from './event-envelope.ts';
 import { EventErrors } from './event-errors.ts';
 import { crossingEvents, mailEvents } from './frame-events.ts';
@@ -88,10 +88,6 @@ const taskEvents = (frame: Frame, { tasks }: State): readonly EventBody[] =>
     const { id, title, assignee, dependsOn, status, attempts: attempt, reason } = task;
     return { type: 'task', cell, task: id, title, assignee, dependsOn, status, attempt, reason };
   });
-
-/** a … z, za … zz, zza …: these sort in order of occurrence. */
-const suffixLetters = (index: number): string =>
-  index < 25 ? String.fromCodePoint(97 + index) : `z${suffixLetters(index - 25)}`;
 
 const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
   const { record, cell } = frame;

@@ -1,6 +1,6 @@
 // What a session is given by its run: models, tools, and the ports to the outside.
 import { CloisterError, utf8Bytes } from '#base';
-import type { Failure, JsonObject } from '#base';
+import type { Failure } from '#base';
 import type { Agent, RunPorts, ChildOperation, PendingOperation, BuiltinTool, ToolDefinition } from '#contracts';
 import type { LiveCell } from '#core/cells';
 import { approvedTool, askPersonTool, builtinTool, isMailTool, plainTool } from '#core/session';
@@ -75,30 +75,11 @@ const builtinRunner = (name: BuiltinTool): ToolRunner => {
   return isSpawnTool(name) ? spawnAgentTool(name) : mailTool(name);
 };
 
-/** Whoever marks an agent marks it for `gather` too. */
-const approvedGather = (agent: Agent, timeoutMs: number): ToolRunner => {
-  const { children, definition } = agent;
-  const gather = withApproval(agent, gatherTool(children.agents, timeoutMs));
-  const marked = children.agents.flatMap(({ signature: { toolName, modelToolName } }) => {
-    const mark = approvalMark(definition.approve, { name: toolName });
-    return mark === undefined ? [] : [{ mark, name: modelToolName }];
-  });
-  const calls = (args: JsonObject, name: string): boolean =>
-    (args['tasks'] as readonly { readonly agent: string }[]).some((task) => task.agent === name);
-  return marked.reduce((tool, { mark, name }) => approvedTool(tool, mark, (args) => calls(args, name)), gather);
-};
-
-/** The tool as it is, or one that asks a person first. `approve`: the tool's own mark. */
-const withApproval = (
-  { definition }: Agent,
-  tool: ToolRunner,
-  approve?: ToolDefinition['approve'],
-  name = tool.schema.name,
-): ToolRunner => {
-  const mark = approvalMark(definition.approve, { name }) ?? (approve === undefined ? undefined : {});
+/** The tool as it is, or one that asks a person first. `approve`: the tool's own function of the arguments. */
+const withApproval = ({ definition }: Agent, tool: ToolRunner, approve?: ToolDefinition['approve']): ToolRunner => {
+  const mark = approvalMark(definition.approve, tool.schema);
   if (mark === undefined) return tool;
-  const byArguments = mark.when === 'arguments' && typeof approve === 'function' ? approve : undefined;
-  return approvedTool(tool, mark, byArguments);
+  return approvedTool(tool, mark, mark.when !== undefined && typeof approve === 'function' ? approve : undefined);
 };
 
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
@@ -111,11 +92,10 @@ const toolRunners = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
       ...agent.resources.tools.map((tool) => withApproval(agent, plainTool(tool), tool.approve)),
       ...skillTools(agent.resources.skills).map(plainTool),
       ...agent.resources.builtins.map((name) => withApproval(agent, builtinRunner(name))),
-      ...agent.children.agents.map((child) =>
-        withApproval(agent, agentTool(child), undefined, child.signature.toolName),
-      ),
+      ...agent.children.agents.map((child) => withApproval(agent, agentTool(child))),
     ];
-    if (agent.children.gather !== null) all.push(approvedGather(agent, agent.children.gather.timeoutMs));
+    if (agent.children.gather !== null)
+      all.push(withApproval(agent, gatherTool(agent.children.agents, agent.children.gather.timeoutMs)));
     if (agent.definition.asks === true) all.push(askPersonTool);
     if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
     known = new Map(all.map((runner) => [runner.schema.name, runner]));

@@ -59,7 +59,6 @@ export const rules = {
 
 export type KnownRule = keyof typeof rules;
 
-export { approvalMark } from './approval-mark.ts';
 export { fileReferences, isGoalFile, leftOutReason, unsupportedType } from './attachment.ts';
 export type { FileReference } from './attachment.ts';
 export { exceedsPreview } from './child-result.ts';
@@ -83,4 +82,5 @@ export { partText } from './part-text.ts';
 export type { ResolvedSource } from './rule.ts';
 export { holdRules, replyTokensMin, thinkingTokens } from './hold-estimate.ts';
 export type { HoldRules, ReplyCap, ReplyShare } from './hold-estimate.ts';
+export { addMarks, approvalMark, strictestRule } from './approval-mark.ts';
 export { sourceToolName, toToolName } from './tool-name.ts';

@@ -17,17 +17,8 @@ export const approvedTool = (
   schema: tool.schema,
   createChain: (call, args, session) =>
     // probe: approval-skipped
-    isMarked(args, decides) ? askedChain(tool, call, args, { rule, session }) : tool.createChain(call, args, session),
+    decides?.(args) !== false ? askedChain(tool, call, args, { rule, session }) : tool.createChain(call, args, session),
 });
-
-/** A function that does not decide is no reason to call the tool. */
-const isMarked = (args: JsonObject, decides: ((args: JsonObject) => boolean) | undefined): boolean => {
-  try {
-    return decides === undefined || (decides(args) as unknown) !== false;
-  } catch {
-    return true;
-  }
-};
 
 type Asking = { readonly rule: Question['rule']; readonly session: Session };
 type Question = AskOperation['question'];

@@ -37,7 +37,8 @@ const addTools = (
   for (const [index, tool] of listed.entries()) {
     if (session.tools.has(tool.name))
       return { code: 'server_tools', detail: `Two tools are named "${tool.name}"; one is from ${source.name}.` };
-    const mark = approvalMark(session.cell.agent.definition.approve, { ...tool, source: source.name });
+    const marked = approvalMark(session.cell.agent.definition.approve, { ...tool, source: source.name });
+    const mark = marked ?? (tool.approve === true ? {} : undefined);
     const runner = plainTool(source.definition(tool));
     session.tools.set(tool.name, mark === undefined ? runner : approvedTool(runner, mark));
     session.window.add({ rule: 'listed-tool@1', of: [{ from: 'operation', no }], with: [index] }, 'SYSTEM');

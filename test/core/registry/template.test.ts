@@ -22,6 +22,7 @@ const builtIn = {
   agents: [],
   grants: ['goal', 'result', 'note'],
   caching: 'none',
+  asks: false,
 } as const;
 const builtInLimits = {
   maxToolTurns: 10,

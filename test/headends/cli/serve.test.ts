@@ -324,6 +324,11 @@ test('token prints a token and its entry, which contains only its hash', async (
   expect((await cli(['token', 'ci', '--sees', 'all'])).stderr).toContain('answers, causes, contents');
   expect((await cli(['token', 'ci', '--may', 'watch'])).stdout).toContain('"may":["watch"]}');
   expect((await cli(['token', 'ci', '--may', 'run'])).stderr).toContain('It must be watch');
+  expect((await cli(['token', 'ci', '--answers', 'lead, scout,lead'])).stdout).toContain('"answers":["lead","scout"]}');
+  expect((await cli(['token', 'ci', '--answers', '*'])).stdout).toContain('"answers":["*"]}');
+  expect((await cli(['token', 'ci', '--answers', 'a b'])).stderr).toContain('It must be names of agents');
+  const both = await cli(['token', 'ci', '--answers', 'lead', '--may', 'watch']);
+  expect(both.stderr).toContain('a token that may only watch answers no questions');
   expect(JSON.parse((await cli(['token', 'ci', '--json'])).stdout)).toEqual({
     token: 'clo_made',
     entry: { name: 'ci', sha256: 'ab'.repeat(32) },
