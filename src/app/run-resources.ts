@@ -36,7 +36,7 @@ export class LocalRunResources implements RunResources {
     sources.set(cell, [...(sources.get(cell) ?? []), source]);
   }
 
-  /** Tool servers of a cell that waits for people are closed after a while, and opened again when it goes on. */
+  /** Tool servers of a cell that waits for people are closed after a while, and opened again when it continues. */
   onPause(cell: CellId, paused: boolean): void {
     const sources = this.#sources?.get(cell);
     if (sources === undefined) return;

@@ -39,7 +39,8 @@ export type {
   YamlDocument,
 } from './agent-file.ts';
 export type { ImportedFile, ImportNote, ImportReport } from './import-report.ts';
-export type * from './amounts.ts';
+export type { Amounts, Budget, Figures, ModelFigures, Spent, SpentTokens } from './amounts.ts';
+export type { Stalls, ToolFigures, Traffic } from './amounts.ts';
 export type {
   ConfigLayer,
   ModelFacts,
@@ -143,8 +144,10 @@ export type {
   TopicRules,
   ReceiveRequest,
 } from './mail.ts';
-export type * from './approval.ts';
-export * from './question.ts';
+export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
+export type { AnswerContent, AnswerReceipt, AnswerRight, Question, QuestionAnswer } from './question.ts';
+export type { QuestionReport, QuestionResult, Ruling } from './question.ts';
+export { questionId, readQuestionId } from './question.ts';
 export type { ProtocolEvent } from './protocol.ts';
 export type {
   MessageTarget,

@@ -80,11 +80,12 @@ export class QuestionRoom {
     };
     waiting.stopTimer =
       expiries?.at(asked.until, expire) ?? clock.timer(Math.max(0, asked.until - this.#run.time()), expire);
-    started.stop = (failure: Failure): void => {
+    const stop = (failure: Failure): void => {
       this.#waiting.delete(asked.frame);
       waiting.stopTimer();
       cell.settle(started, { at: this.#run.time(), ok: false, failure });
     };
+    started.stop = stop;
   }
 
   /** Records the answer. Throws `question_answered`, `question_changed` or `answer_invalid`. */

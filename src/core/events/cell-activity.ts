@@ -8,7 +8,7 @@ import type { Frame } from '#contracts';
 type Moment = Pick<Frame, 'no' | 'at'>;
 
 /** `to`: null while it lasts. */
-export type Pause = { readonly from: Moment; to: Moment | null };
+type Pause = { readonly from: Moment; to: Moment | null };
 
 export class CellActivity {
   readonly #parent: CellActivity | null;

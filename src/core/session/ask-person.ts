@@ -4,7 +4,7 @@ import type { AskOperation, QuestionResult, Source, ToolSchema } from '#contract
 import { callAbout, failingStep, stepAbout } from './tool-call-chain.ts';
 import type { ToolRunner } from './state.ts';
 
-export const askPersonSchema: ToolSchema = {
+const askPersonSchema: ToolSchema = {
   name: 'ask_person',
   description:
     'Ask the person who requested this work. Use it when you cannot go on without a decision or a fact that only they have. With `options`, they choose one of them. It can take hours until they answer.',
