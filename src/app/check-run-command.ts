@@ -14,6 +14,7 @@ import type {
   StoredDialogMessage,
 } from '#contracts';
 import { mailBytesMax } from '#core/session';
+import { checkAnswer } from './check-answer.ts';
 import { readAttachments } from './read-attachments.ts';
 
 /**
@@ -74,7 +75,7 @@ const commandFields: { readonly [K in RunCommandName]: OptionFields } = {
   // The team checks them, against the tasks it has.
   'add-tasks': { tasks: 'any' },
   finish: { name: 'name' },
-  // Whoever takes the answer checks it and who may give it.
+  // Whoever takes the answer has checked who may give it.
   answer: {
     frame: 'any',
     by: 'text',
@@ -114,9 +115,7 @@ const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: A
   },
   'add-tasks': () => undefined,
   finish: () => undefined,
-  answer: ({ args }) => {
-    if (args !== undefined && !isObject(args)) throw new CloisterError('answer_invalid', 'args: expected an object.');
-  },
+  answer: checkAnswer,
 };
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);

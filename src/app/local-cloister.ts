@@ -6,6 +6,8 @@ import type {
   AgentData,
   AgentInput,
   AgentTool,
+  AnswerOptions,
+  AnswerReceipt,
   Checkpoints,
   Cloister,
   Conversations,
@@ -14,6 +16,9 @@ import type {
   Frame,
   Mail,
   ObserveOptions,
+  QuestionAnswer,
+  QuestionQuery,
+  QuestionReport,
   ReplayReport,
   ResidentOptions,
   RunOptions,
@@ -41,11 +46,13 @@ import { environmentFor, resourcesWithEnv } from './run-environment.ts';
 import { checkOptionType, checkOptions, parseRunId } from '#base/shapes';
 import { conversationRef, ConversationService } from '#app/conversations';
 import { RunContinuer } from './run-continuer.ts';
+import { checkAnswer } from './check-answer.ts';
 import { checkFiles, fileProblemsText } from './check-files.ts';
 import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { RunReader } from './run-reader.ts';
 import type { NewRun } from './run-start.ts';
+import { RunQuestions } from './run-questions.ts';
 import { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 import { noStallReport } from './stall-monitor.ts';
@@ -57,6 +64,7 @@ export class LocalCloister extends RunReader implements Cloister {
   readonly #runs: Runs;
   readonly #continuer: RunContinuer;
   readonly #conversationService: ConversationService;
+  readonly #questions: RunQuestions;
 
   constructor(agents: readonly Agent[], shared: SharedPorts) {
     const { store, clock, ids, conversationSettings } = shared;
@@ -86,6 +94,15 @@ export class LocalCloister extends RunReader implements Cloister {
     });
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave);
     this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
+    this.#questions = new RunQuestions({
+      store,
+      clock,
+      ids,
+      live: (run) => this.#runs.live(run),
+      durable: (run) => this.#runs.durable(run),
+      signal: (run, command, options) => this.#runs.signal(run, command, options),
+      resume: (run) => this.resume(run),
+    });
   }
 
   get agents(): readonly Agent[] {
@@ -196,6 +213,18 @@ export class LocalCloister extends RunReader implements Cloister {
 
   send(run: string, text: string, target?: MessageTarget): string {
     return this.#runs.find(parseRunId(run)).send(text, target);
+  }
+
+  async questions(query: QuestionQuery = {}): Promise<readonly QuestionReport[]> {
+    checkOptions(query, { run: 'name', caller: 'name', all: 'flag' });
+    return this.#questions.list(query);
+  }
+
+  async answer(question: string, answer: QuestionAnswer, options: AnswerOptions = {}): Promise<AnswerReceipt> {
+    checkOptionType('question', question, 'text');
+    checkAnswer(answer);
+    checkOptions(options, { by: 'name', id: 'name', right: 'any' });
+    return this.#questions.answer(question, answer, options);
   }
 
   subscribe(run: string, topic: string): AsyncIterable<Mail> {

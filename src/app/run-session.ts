@@ -13,6 +13,7 @@ import type {
   Mail,
   OutsideSpawn,
   ProtocolEvent,
+  QuestionReport,
   RouteChoice,
   RunCommand,
   RunCommandName,
@@ -31,7 +32,7 @@ import type {
   Transcript,
   TranscriptOptions,
 } from '#contracts';
-import { protocolEvents } from '#core/events';
+import { protocolEvents, reportQuestions } from '#core/events';
 import type { Run } from '#core/orchestration';
 import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts';
 import { EarlyCommands, earlyCommands } from './early-commands.ts';
@@ -72,6 +73,8 @@ export class LocalRunSession implements TeamSession, RunListener {
   /** The number of the newest durable frame. */
   committed = -1;
   #ended = false;
+  waitsForPeople = false;
+  #pauseListener: ((paused: boolean) => void) | undefined;
 
   constructor(run: RunId, start: RunStart, host: RunHost) {
     this.run = run;
@@ -306,6 +309,27 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.#followOutside(frame);
     this.#feed?.frame(frame);
     if (isAutosaved(this.#start)) this.#host.autosave.touch(this.run);
+  }
+
+  onPause(paused: boolean): void {
+    this.waitsForPeople = paused;
+    this.#pauseListener?.(paused);
+  }
+
+  /** Called whenever it begins to wait for people alone, or no longer does. */
+  listenForPause(listener: (paused: boolean) => void): void {
+    this.#pauseListener = listener;
+  }
+
+  leave(): boolean {
+    if (!this.waitsForPeople || this.#live === undefined || this.#ended) return false;
+    // Nothing more is written, and its cells stop: as after a crash, but with nothing in flight.
+    this.#live.markBroken(new CloisterError('approval_needed', `Run ${this.run} waits for people.`));
+    return true;
+  }
+
+  async questions(): Promise<readonly QuestionReport[]> {
+    return reportQuestions(await this.readRecorded()).filter(({ state }) => state === 'open');
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {

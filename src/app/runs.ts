@@ -81,6 +81,11 @@ export class Runs {
     );
   }
 
+  /** The run, if it is live in this process. */
+  live(run: RunId): TeamSession | undefined {
+    return this.#live.get(run);
+  }
+
   /** Resolves when everything recorded so far is durable; immediately if the run is not running in this process. */
   async durable(run: RunId): Promise<void> {
     await this.#live.get(run)?.durable();
@@ -96,14 +101,15 @@ export class Runs {
     }
   }
 
-  /** Cancels the runs that are still running, and waits for them. */
+  /** Cancels the runs that are still running, except those that wait for people, and waits for them. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const session of this.#live.values()) session.cancel();
+    // Whoever answers, or resumes it, continues a run that waits for people.
+    for (const session of this.#live.values()) if (!session.leave()) session.cancel();
     // Runs that are still being opened fail, because this is closed now.
     await Promise.allSettled(this.#opening);
     const live = this.#live.values();
-    for (const session of live) session.cancel();
+    for (const session of live) if (!session.leave()) session.cancel();
     await Promise.allSettled(live.map((session) => session.outcome));
     for (const observer of this.#observers) observer.end();
   }

@@ -146,7 +146,7 @@ export type {
 } from './mail.ts';
 export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
 export type { AnswerContent, AnswerReceipt, AnswerRight, Question, QuestionAnswer } from './question.ts';
-export type { QuestionReport, QuestionResult, Ruling } from './question.ts';
+export type { AnswerOptions, QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
 export { questionId, readQuestionId } from './question.ts';
 export type { ProtocolEvent } from './protocol.ts';
 export type {

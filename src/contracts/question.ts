@@ -1,6 +1,7 @@
 // Questions to people: a cell asks before it calls a marked tool, or because its agent may ask, and waits for the answer.
 import type { CellId, Hash, JsonObject, RunId } from '#base';
 import type { ApprovalRule } from './approval.ts';
+import type { RunSession } from './run-session.ts';
 
 /** A question as its cell asks it. `until` and the number of its operation are in the record that begins it. */
 export type Question = {
@@ -110,8 +111,33 @@ export type QuestionReport = {
 export type AnswerReceipt = {
   readonly question: string;
   readonly run: RunId;
-  /** `waiting`: it was recorded, and more people must allow the call. */
-  readonly state: 'allowed' | 'denied' | 'waiting';
+  /**
+   * `waiting`: it was recorded, and more people must allow the call. `stored`: it is on disk, and whoever owns or resumes the run takes
+   * it.
+   */
+  readonly state: 'allowed' | 'denied' | 'waiting' | 'stored';
+  /** Set if nobody owned the run, and it was resumed here. */
+  readonly session?: RunSession;
+};
+
+/** Which questions are listed: by default all that wait. */
+export type QuestionQuery = {
+  /** Those of one run. */
+  readonly run?: string;
+  /** Those of one caller's runs, on a server. */
+  readonly caller?: string;
+  /** Also those that no longer wait. */
+  readonly all?: boolean;
+};
+
+/** Who answers a question. */
+export type AnswerOptions = {
+  /** Their name, as it is recorded. Default: `operator`. */
+  readonly by?: string;
+  /** Chosen by the sender: the same answer, sent again with the same id, is taken once. Default: a new one. */
+  readonly id?: string;
+  /** Why they may answer; null: they may not. Default: as the operator, who owns the workspace, as far as the rule names nobody else. */
+  readonly right?: (question: QuestionReport) => AnswerRight | null;
 };
 
 /** The id of a question: its run, and the number of the frame that asks. */

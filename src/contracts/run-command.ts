@@ -52,7 +52,7 @@ export type RunCommandResults = {
   'add-tasks': Promise<void>;
   finish: void;
   cancel: void;
-  answer: Promise<AnswerReceipt['state']>;
+  answer: Promise<Exclude<AnswerReceipt['state'], 'stored'>>;
 };
 
 /** What is done for each command, on something that the commands act on. */

@@ -12,6 +12,7 @@ import type { DurableEvent } from './event.ts';
 import type { Checkpoints, Conversations } from './conversations.ts';
 import type { Mail, MailReport } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
+import type { AnswerOptions, AnswerReceipt, QuestionAnswer, QuestionQuery, QuestionReport } from './question.ts';
 import type { MessageTarget } from './run-command.ts';
 import type { RunSession, TeamSession } from './run-session.ts';
 import type { TaskReport, TaskSpec } from './team.ts';
@@ -191,6 +192,8 @@ export interface RunArchive {
   mail(run: string): Promise<readonly MailReport[]>;
   /** Messages that will not be read, newest runs first: of one run, or of the newest `runs` runs (default: 100). */
   deadLetters(options?: { readonly run?: string; readonly runs?: number }): Promise<DeadLetters>;
+  /** Questions to people that wait for an answer, oldest first. */
+  questions(query?: QuestionQuery): Promise<readonly QuestionReport[]>;
   /** Replays a run from its log, without any model, tool, key or network. */
   replay(run: string): Promise<ReplayReport>;
   /** Compares two runs cell by cell, such as a run and its fork. */
@@ -208,6 +211,12 @@ export interface Cloister extends RunStarter, RunArchive {
   readonly workspace: string | null;
   /** Sends a message to an agent of a run in this process. Returns the id of the message. */
   send(run: string, text: string, target?: MessageTarget): string;
+  /**
+   * Answers a question of a run, whichever process owns it. Resolves when the answer is on disk. If nobody owns the run, it is resumed
+   * here, and the receipt has its session. Rejects with `question_unknown`, `question_answered`, `question_changed`,
+   * `question_stale` or `answer_invalid`.
+   */
+  answer(question: string, answer: QuestionAnswer, options?: AnswerOptions): Promise<AnswerReceipt>;
   /** Everything that the agents of a run in this process publish on a topic from now on. */
   subscribe(run: string, topic: string): AsyncIterable<Mail>;
   /**

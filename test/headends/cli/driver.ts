@@ -185,6 +185,8 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     stalls: { count: 0, longestMs: 0, latest: [] },
     register: () => undefined,
     remove: () => undefined,
+    questions: async () => [],
+    answer: () => Promise.reject(new Error('not here')),
     agentTool: () => {
       throw new Error('not here');
     },

@@ -1,0 +1,166 @@
+// The questions of runs to people: lists them, and takes answers, whichever process owns the run.
+//
+//   answer-needs-right. Nobody answers, or learns of, a question that is not theirs: it looks unknown to them.
+//   answer-durable-before-told. Whoever answers is told so when the answer is on disk: as a ruling in the log of a run of this
+//       process, otherwise as a signal.
+//   answer-resumes-run. If nobody owns the run, whoever took the answer resumes it.
+import { CloisterError } from '#base';
+import type { ErrorCode, RunId } from '#base';
+import { readQuestionId } from '#contracts';
+import type {
+  AnswerOptions,
+  AnswerReceipt,
+  Clock,
+  Frame,
+  Ids,
+  QuestionAnswer,
+  QuestionQuery,
+  QuestionReport,
+  RunCommand,
+  RunSession,
+  Store,
+} from '#contracts';
+import { reportQuestions } from '#core/events';
+import { operatorRight } from './answer-right.ts';
+
+type RunQuestionsPorts = {
+  readonly store: Pick<Store, 'read' | 'list' | 'signals' | 'removeSignal'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** The run, if it is live in this process. */
+  live(run: RunId): RunSession | undefined;
+  /** Resolves when everything recorded so far is durable. */
+  durable(run: RunId): Promise<void>;
+  signal(run: string, command: RunCommand, options: { readonly id: string; readonly by: string }): Promise<unknown>;
+  resume(run: RunId): Promise<RunSession>;
+};
+
+type SentAnswer = Readonly<Required<Pick<AnswerOptions, 'by' | 'id'>>> & { readonly command: RunCommand<'answer'> };
+
+export class RunQuestions {
+  readonly #ports: RunQuestionsPorts;
+
+  constructor(ports: RunQuestionsPorts) {
+    this.#ports = ports;
+  }
+
+  /** Oldest first. */
+  async list({ run, caller, all = false }: QuestionQuery = {}): Promise<readonly QuestionReport[]> {
+    const { store } = this.#ports;
+    const query = run === undefined ? (caller === undefined ? undefined : { caller }) : { runs: [run as RunId] };
+    const runs = (await store.list(query)).filter(
+      (one) => one.unreadable === undefined && one.state !== 'damaged' && (all || one.state !== 'ended'),
+    );
+    const found: QuestionReport[] = [];
+    for (const one of runs) found.push(...(await this.#read(one.run)));
+    return found
+      .filter(({ state }) => all || state === 'open')
+      .toSorted((one, other) => one.askedAt - other.askedAt || (one.id < other.id ? -1 : 1));
+  }
+
+  /** A question of a run, whatever its state. Rejects with `question_unknown`. */
+  async find(id: string): Promise<QuestionReport> {
+    const position = readQuestionId(id);
+    const found = position === null ? [] : await this.#read(position.run).catch(unreadable);
+    const question = found.find((one) => one.id === id);
+    if (question === undefined) throw unknownQuestion(id);
+    return question;
+  }
+
+  async answer(id: string, answer: QuestionAnswer, options: AnswerOptions = {}): Promise<AnswerReceipt> {
+    const { by = 'operator', id: signal = `a-${this.#ports.ids.random()}` } = options;
+    const question = await this.find(id);
+    const right = (options.right ?? operatorRight(by))(question);
+    // probe: answer-right
+    if (right === null) throw unknownQuestion(id);
+    // The same answer, sent again.
+    if (isTaken(question, signal)) return receiptOf(question);
+    if (question.state !== 'open') throw new CloisterError('question_answered', `Question ${id}: ${question.state}.`);
+    if (answer.sha256 !== question.sha256) throw new CloisterError('question_changed', `Question ${id}.`);
+    const { frame } = readQuestionId(id)!;
+    const command: RunCommand<'answer'> = { ...answer, do: 'answer', frame, by, right, id: signal };
+    const live = this.#ports.live(question.run);
+    if (live === undefined) return this.#sendAway(question, { by, id: signal, command });
+    const state = await live.do(command);
+    await live.durable();
+    return { question: id, run: question.run, state };
+  }
+
+  /** The answer is for another process, or for whoever resumes the run. */
+  async #sendAway(question: QuestionReport, sent: SentAnswer): Promise<AnswerReceipt> {
+    const { run } = question;
+    await this.#ports.signal(run, sent.command, sent);
+    const session = await this.#resumeIfLeft(question, sent);
+    let failed: unknown = null;
+    session?.outcome.catch((error: unknown) => (failed = error));
+    for (let waits = 0; waits < waitsMax; waits++) {
+      const now = await this.find(question.id);
+      const more = session === undefined ? {} : { session };
+      if (isTaken(now, sent.id)) return { ...receiptOf(now), ...more };
+      if (now.state !== 'open') throw new CloisterError('question_answered', `Question ${question.id}: ${now.state}.`);
+      if (codeOf(failed) === 'replay_differs') return this.#refuseStale(question, sent, failed);
+      if (!(await this.#isWaiting(run, sent.id)))
+        throw new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
+      const waited = Promise.withResolvers<void>();
+      this.#ports.clock.timer(waitMs, waited.resolve);
+      await waited.promise;
+    }
+    return { question: question.id, run, state: 'stored' };
+  }
+
+  /** Undefined if somebody has the run, or nobody here can resume it. */
+  async #resumeIfLeft(question: QuestionReport, sent: SentAnswer): Promise<RunSession | undefined> {
+    const { store, resume } = this.#ports;
+    const [summary] = await store.list({ runs: [question.run] });
+    if (summary?.state !== 'interrupted') return undefined;
+    try {
+      return await resume(question.run);
+    } catch (error) {
+      if (codeOf(error) === 'replay_differs') return this.#refuseStale(question, sent, error);
+      // Whoever can resume the run finds the answer.
+      return undefined;
+    }
+  }
+
+  async #refuseStale({ id, run }: QuestionReport, sent: SentAnswer, error: unknown): Promise<never> {
+    await this.#ports.store.removeSignal(run, sent.id);
+    const { detail } = error instanceof CloisterError ? error.failure : { detail: undefined };
+    throw new CloisterError('question_stale', `Question ${id}.${detail === undefined ? '' : ` ${detail}`}`);
+  }
+
+  async #isWaiting(run: RunId, id: string): Promise<boolean> {
+    return (await this.#ports.store.signals(run)).some((one) => one.id === id);
+  }
+
+  async #read(run: RunId): Promise<readonly QuestionReport[]> {
+    await this.#ports.durable(run);
+    return this.#withExpired(await this.#ports.store.read(run));
+  }
+
+  /** Nobody may be there to record that a question has expired. */
+  #withExpired(frames: readonly Frame[]): readonly QuestionReport[] {
+    const now = this.#ports.clock.now();
+    return reportQuestions(frames).map((one) =>
+      one.state === 'open' && one.until <= now ? { ...one, state: 'expired' } : one,
+    );
+  }
+}
+
+/** How long an answer waits to be taken before it is left to whoever takes it. */
+const [waitMs, waitsMax] = [50, 100];
+
+const unknownQuestion = (id: string): CloisterError =>
+  new CloisterError('question_unknown', `Question "${id.slice(0, 120)}".`);
+
+/** A run that cannot be read has no questions for anybody. */
+const unreadable = (): readonly never[] => [];
+
+const isTaken = ({ answers }: QuestionReport, id: string): boolean => answers.some(({ signal }) => signal === id);
+
+const receiptOf = ({ id, run, state }: QuestionReport): AnswerReceipt => ({
+  question: id,
+  run,
+  state: state === 'open' ? 'waiting' : state === 'allowed' ? 'allowed' : 'denied',
+});
+
+const codeOf = (error: unknown): ErrorCode | null => (error instanceof CloisterError ? error.code : null);
