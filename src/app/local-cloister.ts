@@ -308,6 +308,12 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#shared.resources.redactFor(agent)?.text(text) ?? text;
   }
 
+  template(agent: string): string | null {
+    checkOptionType('agent', agent, 'name');
+    const template = this.#shared.resources.template?.(this.#agents.get(agent)) ?? null;
+    return template === null ? null : this.redact(template);
+  }
+
   checkVariables(agents: readonly string[]): void {
     for (const name of agents) this.#shared.resources.checkVariables?.(this.#agents.get(name));
   }

@@ -97,6 +97,8 @@ export interface AgentService {
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */
   agent(caller: Caller, name: string): Agent;
+  /** The frontmatter of its file; null if it was not read from an agent file. Throws what `agent` throws. */
+  template(caller: Caller, agent: string): string | null;
   /**
    * Waits for a slot, then starts the run. The signal removes it from the queue or cancels the whole run. Rejects with a
    * CloisterError for an invalid request; agents the caller may not use are reported as unknown.

@@ -108,6 +108,10 @@ export class LocalAgentService implements AgentService {
     return entry.may === undefined ? this.#agents.of(entry) : [];
   }
 
+  template(caller: Caller, agent: string): string | null {
+    return this.#ports.cloister.template(this.agent(caller, agent).name);
+  }
+
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
     const started =
       request.key === undefined

@@ -23,11 +23,10 @@ export const restRoutes = (service: AgentService, world: RestWorld): readonly Ht
 // the path for later use.
 
 /** Paths below /v1 that have routes. */
-const routed = ['models', 'messages', 'responses', 'chat', 'completions', 'runs'] as const;
+const routed = ['models', 'messages', 'responses', 'chat', 'completions', 'runs', 'agents'] as const;
 
 /** Paths below /v1 that clients may request. */
 const expected = [
-  'agents',
   'assistants',
   'audio',
   'batches',

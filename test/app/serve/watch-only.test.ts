@@ -73,6 +73,7 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
     clients: [() => 'rules', 'rules'],
     agents: [(caller) => service.agents(caller), []],
     agent: [(caller) => service.agent(caller, 'echo'), 'watch_only'],
+    template: [(caller) => service.template(caller, 'echo'), 'watch_only'],
     startRun: [(caller) => service.startRun(caller, { agent: 'echo', input: 'x' }), 'watch_only'],
     resumeRun: [(caller) => service.resumeRun(caller, served.run), 'watch_only'],
     forkRun: [(caller) => service.forkRun(caller, served.run, { at: 'echo' }), 'watch_only'],

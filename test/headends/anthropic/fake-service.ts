@@ -89,6 +89,7 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
   clients: { system: false, tools: false, activity: false, compat: false, ...options.clients },
   agents: () => options.agents ?? [lead],
   agent: (_caller, name) => agentNamed(options.agents ?? [lead], name),
+  template: () => null,
   startRun: async (_caller, asked) => {
     if (options.refuse !== undefined) throw options.refuse;
     started.push(asked);

@@ -185,6 +185,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     stalls: { count: 0, longestMs: 0, latest: [] },
     register: () => undefined,
     remove: () => undefined,
+    template: () => null,
     agentTool: () => {
       throw new Error('not here');
     },

@@ -104,6 +104,7 @@ export const fakeService = ({
   const service: AgentService = {
     clients: { system: false, tools: false, activity: false, compat: false },
     agent: (_caller, name) => agents[name]!,
+    template: () => null,
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
     startRun: async (caller, asked, signal) => {
       started.push({ caller: caller.name, asked });

@@ -86,6 +86,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
     clients,
     agents: agentsOf,
     agent: (caller, name) => agentNamed(agentsOf(caller), name),
+    template: () => null,
     startRun: async (_caller, asked) => {
       started.push(asked);
       const ended = 'rejects' in fakeRun ? Promise.reject(fakeRun.rejects) : Promise.resolve(outcome);

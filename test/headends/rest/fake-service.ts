@@ -142,6 +142,10 @@ export class FakeService implements AgentService {
     return this.agentsByCaller[name] ?? [];
   }
 
+  template(caller: Caller, name: string): string | null {
+    return `---\n# ${this.agent(caller, name).name}\n---\n`;
+  }
+
   async startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal) {
     const { startThrows, outcomeRejects } = this.behaviour;
     if (!this.agents(caller).some(({ name }) => name === asked.agent)) throw new CloisterError('agent_unknown');
