@@ -36,6 +36,7 @@ export type {
   CellWindow,
   Checkpoint,
   CheckpointDiff,
+  CheckpointReport,
   Checkpoints,
   Cloister,
   RunArchive,

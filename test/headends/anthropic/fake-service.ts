@@ -15,6 +15,7 @@ import type {
 } from '#contracts';
 import { defineAgent } from 'cloister';
 import { anthropicRoutes } from '../../../src/headends/anthropic/index.ts';
+import { noCheckpoints } from '../no-checkpoints.ts';
 
 export const now = Date.UTC(2026, 10, 16);
 
@@ -90,6 +91,7 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
   agents: () => options.agents ?? [lead],
   agent: (_caller, name) => agentNamed(options.agents ?? [lead], name),
   template: () => null,
+  checkpoints: noCheckpoints,
   startRun: async (_caller, asked) => {
     if (options.refuse !== undefined) throw options.refuse;
     started.push(asked);
