@@ -62,7 +62,7 @@ export const readCells = async (frames: readonly Frame[]): Promise<readonly Chec
     view.add(frame);
     if (index % framesAtOnce === framesAtOnce - 1) await nextTurn();
   }
-  await nextTurn();
+  if (frames.length > framesAtOnce) await nextTurn();
   return view.cells();
 };
 

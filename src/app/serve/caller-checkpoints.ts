@@ -60,6 +60,7 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
     { agent, run, most }: Parameters<CallerCheckpoints['list']>[1],
   ): Promise<readonly CallerCheckpoint[]> {
     const owner = ownerOf(caller);
+    // probe: checkpoint-list-by-caller
     const all = await this.#ports.cloister.checkpoints.list(omitUndefined({ caller: owner }));
     return all
       .filter(
