@@ -36,7 +36,7 @@ export type CloisterOptions = {
    * agent. Default: `defaultAgent` in the config, if a config is read; otherwise, and with null, no agent.
    */
   readonly defaultAgent?: string | null;
-  /** How long checkpoints are kept; default: all for a day, then one a day, at most 1,000 per agent. */
+  /** How long checkpoints are kept; default: all for a day, then one a day, at most 1,000 per agent and caller of a server. */
   readonly retention?: Partial<Retention>;
   /** How often a running run of a conversation is saved; default: every 30 seconds, and at its end. */
   readonly autosaveMs?: number;

@@ -39,6 +39,7 @@ export type {
   CellWindow,
   Checkpoint,
   CheckpointDiff,
+  CheckpointReport,
   Checkpoints,
   Cloister,
   RunArchive,

@@ -34,7 +34,7 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { seesShape } from '#contracts';
-import { projectEvents } from '#core/events';
+import { projectLog } from '#core/events';
 import { replayRun } from '#core/orchestration';
 import { buildAgentTool } from './build-agent-tool.ts';
 import { AgentList } from './agent-list.ts';
@@ -310,10 +310,10 @@ export class LocalCloister extends RunReader implements Cloister {
     const frames = await this.#shared.store.read(parseRunId(run));
     const { validate, resources } = this.#shared;
     await this.#continuer.prepareForks(frames, resources, { allowMissingVariables: true });
-    const ports = { validate, resources, windowLimitFor: (agent: Agent) => this.#agents.windowLimitFor(agent) };
+    const pause = this.#shared.openPauses?.();
+    const ports = { validate, resources, windowLimitFor: (agent: Agent) => this.#agents.windowLimitFor(agent), pause };
     const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);
-    const fold = projectEvents('contents');
-    return { ...report, events: replayedFrames.flatMap((frame) => fold.next(frame)) };
+    return { ...report, events: await projectLog(replayedFrames, 'contents', pause) };
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {
@@ -335,6 +335,12 @@ export class LocalCloister extends RunReader implements Cloister {
 
   #redactFor(agent: Agent | null, text: string): string {
     return this.#shared.resources.redactFor(agent)?.text(text) ?? text;
+  }
+
+  template(agent: string): string | null {
+    checkOptionType('agent', agent, 'name');
+    const template = this.#shared.resources.template?.(this.#agents.get(agent)) ?? null;
+    return template === null ? null : this.redact(template);
   }
 
   checkVariables(agents: readonly string[]): void {

@@ -4,6 +4,7 @@ import type { Agent, OutputFormat } from './agent.ts';
 import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { Cause } from './cause.ts';
+import type { Checkpoint, CheckpointDiff, CheckpointReport, ConversationRef } from './conversation.ts';
 import type { CellLedger } from './crossing.ts';
 import type { DurableEvent, RunEvent } from './event.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
@@ -93,10 +94,14 @@ export type ClientToolResults = { readonly results: readonly CallResult[]; reado
 export interface AgentService {
   /** What the operator allows clients to send and to see. */
   readonly clients: ClientRules;
+  /** The checkpoints of its callers' runs. */
+  readonly checkpoints: CallerCheckpoints;
   /** The agents this caller may use, in the configured order: none for one that may only watch, for whom whatever acts throws `watch_only`. */
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */
   agent(caller: Caller, name: string): Agent;
+  /** The frontmatter of its file; null if it was not read from an agent file. Throws what `agent` throws. */
+  template(caller: Caller, agent: string): string | null;
   /**
    * Waits for a slot, then starts the run. The signal removes it from the queue or cancels the whole run. Rejects with a
    * CloisterError for an invalid request; agents the caller may not use are reported as unknown.
@@ -266,3 +271,53 @@ export type CallerRunReports = {
    */
   diff(other: string): Promise<RunDiff>;
 };
+
+/** A checkpoint of one of a caller's runs, as that caller sees it: conversations have the names that it gave them. */
+export type CallerCheckpoint = Pick<
+  Checkpoint,
+  'id' | 'agent' | 'run' | 'conversation' | 'frames' | 'hash' | 'at' | 'why' | 'label'
+>;
+
+/** `run`: continues from the checkpoint; null if the run had ended there, or another agent gets the conversation. */
+export type CheckpointContinuation = {
+  readonly checkpoint: string;
+  readonly conversation: ConversationRef | null;
+  readonly run: ServedRun | null;
+};
+
+/**
+ * A checkpoint belongs to the caller of its run. To every other caller it is unknown: whatever takes an id rejects with
+ * `checkpoint_unknown` then, as for an id that nobody has. An id is never a path. Whoever may only watch reads what it may watch;
+ * the rest rejects with `watch_only`.
+ */
+export interface CallerCheckpoints {
+  /** Newest first, at most `most`. */
+  list(
+    caller: Caller,
+    options: { readonly agent?: string | undefined; readonly run?: string | undefined; readonly most: number },
+  ): Promise<readonly CallerCheckpoint[]>;
+  show(
+    caller: Caller,
+    id: string,
+  ): Promise<Omit<CheckpointReport, 'checkpoint'> & { readonly checkpoint: CallerCheckpoint }>;
+  /** Of a run as it is now. Afterwards the oldest are removed, if the caller has more than the retention allows. Rejects with `run_unknown`. */
+  create(caller: Caller, run: string, options?: { readonly label?: string | undefined }): Promise<CallerCheckpoint>;
+  diff(
+    caller: Caller,
+    one: string,
+    other: string,
+  ): Promise<
+    Omit<CheckpointDiff, 'one' | 'other'> & { readonly one: CallerCheckpoint; readonly other: CallerCheckpoint }
+  >;
+  /**
+   * Resets its conversation to the checkpoint. If the run had not ended there, waits for a slot, and continues it as a new run of this
+   * caller, with the budget that it had. Rejects with `checkpoint_invalid`, also if that budget is above what the token allows now, and
+   * with `agent_unknown` if the caller may not use the agent any more. The signal removes it from the queue.
+   */
+  restore(caller: Caller, id: string, signal?: AbortSignal): Promise<CheckpointContinuation>;
+  /** The same in a new conversation of this caller, or as a new run; the original stays unchanged. */
+  branch(caller: Caller, id: string, options: BranchRequest, signal?: AbortSignal): Promise<CheckpointContinuation>;
+}
+
+/** `name`: of the new conversation. `agent`: another one that the caller may use. */
+export type BranchRequest = { readonly name?: string | undefined; readonly agent?: string | undefined };

@@ -56,6 +56,7 @@ export type {
   WorkspaceRecord,
   Checkpoint,
   CheckpointDiff,
+  CheckpointReport,
   Conversation,
   ConversationRef,
   ConversationSummary,
@@ -269,6 +270,8 @@ export type {
   EventPage,
   ForkRequest,
 } from './agent-service.ts';
+export type { BranchRequest, CallerCheckpoint, CallerCheckpoints, CheckpointContinuation } from './agent-service.ts';
+export { callerConversationName, callerNameCharsMax, callerPrefix } from './caller-conversation.ts';
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';

@@ -234,6 +234,11 @@ export interface Cloister extends RunStarter, RunArchive {
   register(agent: Agent): void;
   /** Removes an agent: it can no longer be run by name. Runs in progress continue. */
   remove(agent: string): void;
+  /**
+   * The frontmatter of an agent's file: every key with its effective value, and where that comes from; null if it was not read from
+   * an agent file. Throws `agent_unknown`.
+   */
+  template(agent: string): string | null;
   /** Throws `env_missing` if one of these agents needs values that neither the config nor the environment has. */
   checkVariables(agents: readonly string[]): void;
   /** Rebuilds the list of runs, the step files and the outputs from the log, for one run or all. Returns the number of files. */

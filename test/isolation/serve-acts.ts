@@ -225,7 +225,21 @@ const startWithoutWaiting = async (actor: Actor, { word, afterMs, end }: ActOfKi
   read.push(await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/replay`, {})));
   const forked = await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/fork`, { at: root }));
   read.push(forked, await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${runIn(forked) ?? unknownRun}/events`)));
+  read.push(await useCheckpoint(actor, run, word));
   return [started, ...ended, ...read].join('\n');
+};
+
+/** Takes a checkpoint, reads and branches it, and looks for those of another caller's run. */
+const useCheckpoint = async (actor: Actor, run: string, label: string): Promise<string> => {
+  const taken = await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/checkpoints`, { label }));
+  const id = /"id\\?":\\?"(?<id>[\da-f]{12})/u.exec(taken)?.groups?.['id'] ?? unknownRun;
+  const read = [taken];
+  for (const path of ['', `/${id}`, `/${id}/diff?with=${id}`, `?run=${actor.newestRun('other') ?? unknownRun}`])
+    read.push(await fetchAndRecord(actor, getRequest(actor, `/v1/checkpoints${path}`)));
+  for (const body of [{}, { name: 'aside' }])
+    read.push(await fetchAndRecord(actor, postRequest(actor, `/v1/checkpoints/${id}/branch`, body)));
+  read.push(await fetchAndRecord(actor, postRequest(actor, `/v1/checkpoints/${id}/restore`, {})));
+  return read.join('\n');
 };
 
 /** Connects to MCP, with a stream that stays open for a while. */

@@ -1,10 +1,11 @@
 // The registry: finds and reads agents, looks up what they name, and reports all problems together.
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { Agent, Model, Problem, Warning } from '#contracts';
 import { schemaProblem } from '#adapters/schemas';
 import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
 import { agentMarker, assertAgent, linkSpawns } from '#core/orchestration';
+import { frontmatterTemplate } from '#core/registry';
 import { buildAgents } from './build-agents.ts';
 import type { BuiltAgents } from './build-agents.ts';
 import type { AgentResources } from './resources-from-code.ts';
@@ -200,9 +201,20 @@ export const openRegistry = async (
   return {
     ...resolvedResources(agents, resolver, locate),
     withMarks,
+    template: ({ file }) => templateOf(file === null ? undefined : registry.linked.get(file), options.configs),
     // Of ten thousand runs, most have no values of their own: nothing need be checked again for them.
     ...(isComplete ? { checkVariables: () => undefined } : {}),
   };
+};
+
+/** Those who read it may not know the folders of this machine, so it names files of the config without them. */
+const templateOf = (linked: LinkedFile | undefined, configs: Configs): string | null => {
+  if (linked === undefined) return null;
+  const { defaults, resolved } = configs.forFile(linked.path);
+  const configSources = Object.fromEntries(
+    Object.entries(resolved.defaultSources).map(([key, source]) => [key, basename(source)]),
+  );
+  return frontmatterTemplate({ own: linked.file.frontmatter, config: defaults, configSources });
 };
 
 const loadModules = async (

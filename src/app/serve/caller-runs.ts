@@ -49,7 +49,7 @@ export const listCallerRuns = async (
 };
 
 /** The caller whose runs this one may read; undefined: everybody's. */
-const ownerOf = ({ name, watches }: Caller): string | undefined =>
+export const ownerOf = ({ name, watches }: Caller): string | undefined =>
   watches === undefined ? name : (watches.caller ?? undefined);
 
 /** Rejects with `run_unknown`. */

@@ -13,6 +13,7 @@ import type {
   Agent,
   AgentRequest,
   Caller,
+  CallerCheckpoints,
   ClientToolResults,
   ClientRules,
   ForkRequest,
@@ -30,6 +31,7 @@ import type {
 import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
 import { CallerAgents } from './caller-agents.ts';
+import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin, planFork, planResume, startServedRun } from './start-run.ts';
@@ -43,7 +45,7 @@ import { createRunSlot } from './slot-queue.ts';
 import { finishResident, givesWork, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { KeyedRequests } from './keyed-requests.ts';
-import { serveRun } from './served-run.ts';
+import { letGo, serveRun } from './served-run.ts';
 
 export class LocalAgentService implements AgentService {
   readonly #ports: AgentServicePorts;
@@ -54,6 +56,7 @@ export class LocalAgentService implements AgentService {
   readonly #resumer: InterruptedRunResumer;
   readonly #keyed: KeyedRequests;
   readonly #agents: CallerAgents;
+  readonly checkpoints: CallerCheckpoints;
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
   /** How a further request of a run is served. */
@@ -72,7 +75,13 @@ export class LocalAgentService implements AgentService {
       () => ports.clock.now(),
       (caller, since) => ports.cloister.runs({ caller, since }),
     );
-    this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault);
+    this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault, ports.clients.tools);
+    this.checkpoints = new LocalCallerCheckpoints({
+      ...ports,
+      agent: (caller, name) => this.agent(caller, name),
+      find: (caller, run) => this.find(caller, run),
+      start: (...args) => this.#whileStarting(this.#startWithSlot(...args)),
+    });
     this.#keyed = new KeyedRequests({
       ...ports,
       findActive: (run) => this.#live.get(run),
@@ -108,6 +117,10 @@ export class LocalAgentService implements AgentService {
     return entry.may === undefined ? this.#agents.of(entry) : [];
   }
 
+  template(caller: Caller, agent: string): string | null {
+    return this.#ports.cloister.template(this.agent(caller, agent).name);
+  }
+
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
     const started =
       request.key === undefined
@@ -129,13 +142,12 @@ export class LocalAgentService implements AgentService {
   }
 
   forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
-    return this.#whileStarting(this.#forkWithSlot(caller, run, fork, signal));
-  }
-
-  async #forkWithSlot(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
-    const entry = this.#ports.tokens.actingEntry(caller);
-    const { request, ...kind } = await planFork(await this.find(caller, run), fork, entry);
-    return this.#startWithSlot(caller, request, signal, kind);
+    const start = async (): Promise<ServedRun> => {
+      const entry = this.#ports.tokens.actingEntry(caller);
+      const { request, ...kind } = await planFork(await this.find(caller, run), fork, entry);
+      return this.#startWithSlot(caller, request, signal, kind);
+    };
+    return this.#whileStarting(start());
   }
 
   #whileStarting(started: Promise<ServedRun>): Promise<ServedRun> {
@@ -156,7 +168,7 @@ export class LocalAgentService implements AgentService {
     const agent = this.agent(caller, request.agent);
     // No caller gets more than the agent's definition allows.
     const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.caps.budget);
-    const { slots } = this.#ports;
+    const { cloister, slots } = this.#ports;
     const slotRequest = {
       agent: agent.name,
       caller: caller.name,
@@ -171,7 +183,7 @@ export class LocalAgentService implements AgentService {
     let session: RunSession | undefined;
     let served: ServedRun;
     try {
-      client = this.#clientRun(caller, request);
+      client = this.#tools.openFor(caller, request);
       if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = {
@@ -179,7 +191,6 @@ export class LocalAgentService implements AgentService {
         ...omitUndefined({ only }),
         ...(Object.keys(budget).length === 0 ? {} : { budget }),
       };
-      const { cloister } = this.#ports;
       const withTools = client === undefined ? options : { ...options, tools: client.definitions };
       const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
       session = started instanceof Promise ? await started : started;
@@ -255,13 +266,6 @@ export class LocalAgentService implements AgentService {
     return this.#tools.requestState(caller, run, nth);
   }
 
-  #clientRun(caller: Caller, { tools = [], oneCall, resident }: AgentRequest): ClientRun | undefined {
-    if (tools.length === 0) return undefined;
-    if (!this.#ports.clients.tools || resident === true)
-      throw new CloisterError('request_unsupported', 'tools: client tools are not allowed here.');
-    return this.#tools.open(caller, tools, oneCall);
-  }
-
   runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
     return listCallerRuns(this.#ports.cloister, this.#live, caller, most);
   }
@@ -289,12 +293,7 @@ export class LocalAgentService implements AgentService {
     await Promise.race([this.#idle(), late.promise]);
     stop();
     this.#hasLetGo = true;
-    const left = this.#live.values();
-    for (const { session, client, detach } of left) {
-      if (client !== undefined) session.cancel();
-      else detach();
-    }
-    return left.filter(({ client }) => client === undefined).map(({ session }) => session.run);
+    return letGo(this.#live.values());
   }
 
   async #idle(): Promise<void> {

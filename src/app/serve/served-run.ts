@@ -4,6 +4,7 @@
 //   served-run-waits-without-slot. The run holds no slot while it waits for its client; the request that continues it has
 //       acquired one.
 import { CloisterError } from '#base';
+import type { RunId } from '#base';
 import { outcomeAsSeen, seesCauses } from '#contracts';
 import type { ServedRun, Agent, AgentRequest, Caller, RunOutcome, RunSession } from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
@@ -36,6 +37,15 @@ export type ActiveRun = RunHolds & {
   readonly onDisconnect: () => void;
   /** Rejects the outcome for those who wait for it, while the run itself is left to be resumed. */
   readonly detach: () => void;
+};
+
+/** Leaves runs to be resumed, and returns them; cancels those that cannot be, because they need their client. */
+export const letGo = (runs: readonly ActiveRun[]): readonly RunId[] => {
+  for (const { session, client, detach } of runs) {
+    if (client !== undefined) session.cancel();
+    else detach();
+  }
+  return runs.filter(({ client }) => client === undefined).map(({ session }) => session.run);
 };
 
 /** Serves one request of the run: the only one, or one of several if the client has tools. */

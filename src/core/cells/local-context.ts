@@ -145,7 +145,10 @@ export class LocalContext implements LiveCell {
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
     this.run.ports.stalls?.end(this.cellId);
     const all = pending as unknown as readonly InFlightOperation[];
-    return this.#inFlight.first(all, () => this.run.follower.notifyWaiting()) as unknown as Promise<P>;
+    const { follower } = this.run;
+    const first = () => this.#inFlight.first(all, () => follower.notifyWaiting()) as unknown as Promise<P>;
+    const paused = follower.pause?.();
+    return paused === undefined ? first() : paused.then(first);
   }
 
   cancel(pending: PendingOperation, reason: Failure = { code: 'cancelled' }): void {

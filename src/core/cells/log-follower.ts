@@ -39,6 +39,8 @@ export interface LogFollower {
   mayEnd(door: Door, recorded: Frame | undefined, record: FrameRecord): boolean;
   /** A cell waits for its operations. */
   notifyWaiting(): void;
+  /** Set when it is time to let others work, before a cell continues. Absent: a run that writes waits for the world anyway. */
+  pause?(): Promise<void> | undefined;
 }
 
 export type BeginFrame = Frame & { readonly record: RecordOf<'begin' | 'post'> };

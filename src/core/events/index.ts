@@ -6,6 +6,7 @@ export { amountText, shortageText } from './budget-shortage.ts';
 export { hasMailbox, MailDirectoryFold } from './mail-directory.ts';
 export { followMessageStates, readRunMail } from './mail-states.ts';
 export { projectEvents } from './project-events.ts';
+export { projectLog } from './project-log.ts';
 export { protocolEvents } from './protocol-events.ts';
 export { argumentsHash, peopleNeeded, Questions, saidIn, verdictOf } from './questions.ts';
 export type { AskedQuestion } from './questions.ts';

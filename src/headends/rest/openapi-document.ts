@@ -8,6 +8,7 @@ import { namedSchemas, jsonObject } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { clientFailure } from '#headends/shared';
+import { checkpointValues } from './checkpoint-shapes.ts';
 import { jsonReply, pathParameter, restRoute } from './described-route.ts';
 import {
   agentShape,
@@ -81,6 +82,7 @@ const namedValues: readonly Shape[] = [
   windowShape,
   ledgerShape,
   taskShape,
+  ...checkpointValues,
   replayShape,
   diffShape,
   runMessageShape,

@@ -15,7 +15,7 @@ import type {
   ForkRequest,
 } from '#contracts';
 import { requestKey } from '#headends/shared';
-import { acceptedReply, acceptsJson, startDetached, eventStream } from './ask-agent.ts';
+import { acceptedReply, acceptsJson, leaveQueueOnDisconnect, eventStream } from './ask-agent.ts';
 import type { EventPicker, RunningRun } from './ask-agent.ts';
 import { jsonOrEventsReply, jsonReply, restRoute } from './described-route.ts';
 import { begunShape, errorShape, reportShape, runShape, transcriptShape } from './reply-shapes.ts';
@@ -164,7 +164,7 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     },
     answer: async (call) => {
       const run = call.params['run'] ?? '';
-      return acceptedReply(await startDetached(call, (signal) => service.resumeRun(call.caller, run, signal)));
+      return acceptedReply(await leaveQueueOnDisconnect(call, (signal) => service.resumeRun(call.caller, run, signal)));
     },
   }),
   restRoute({
@@ -186,7 +186,9 @@ const forkRun = async (service: AgentService, call: AdmittedRequest, fork: ForkR
   const { summary } = await requireRun(service, call);
   if (requestKey(headers) !== undefined)
     throw new CloisterError('request_unsupported', 'Idempotency-Key: each fork is a run of its own. Omit the header.');
-  return acceptedReply(await startDetached(call, (signal) => service.forkRun(caller, summary.run, fork, signal)));
+  return acceptedReply(
+    await leaveQueueOnDisconnect(call, (signal) => service.forkRun(caller, summary.run, fork, signal)),
+  );
 };
 
 const showRun = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {

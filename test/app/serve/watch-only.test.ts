@@ -72,8 +72,10 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
   // A new method does not compile before it is in this table.
   const acts: Readonly<Record<keyof AgentService, readonly [(caller: Caller) => unknown, unknown]>> = {
     clients: [() => 'rules', 'rules'],
+    checkpoints: [() => 'see caller-checkpoints.test.ts', 'see caller-checkpoints.test.ts'],
     agents: [(caller) => service.agents(caller), []],
     agent: [(caller) => service.agent(caller, 'echo'), 'watch_only'],
+    template: [(caller) => service.template(caller, 'echo'), 'watch_only'],
     startRun: [(caller) => service.startRun(caller, { agent: 'echo', input: 'x' }), 'watch_only'],
     resumeRun: [(caller) => service.resumeRun(caller, served.run), 'watch_only'],
     forkRun: [(caller) => service.forkRun(caller, served.run, { at: 'echo' }), 'watch_only'],

@@ -187,6 +187,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     remove: () => undefined,
     questions: async () => [],
     answer: () => Promise.reject(new Error('not here')),
+    template: () => null,
     agentTool: () => {
       throw new Error('not here');
     },

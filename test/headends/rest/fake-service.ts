@@ -7,6 +7,8 @@ import type {
   AdmittedRequest,
   Caller,
   DurableEvent,
+  CallerCheckpoint,
+  CallerCheckpoints,
   CallerRun,
   CallerRunReports,
   ForkRequest,
@@ -102,6 +104,18 @@ export const eventsOf = (run: RunId): readonly DurableEvent[] => [
   },
 ];
 
+const checkpoint: CallerCheckpoint = {
+  id: 'c0ffee123456',
+  agent: 'writer',
+  run: 'r1' as RunId,
+  conversation: { agent: 'writer', name: 'tea' },
+  frames: 3,
+  hash: '' as Hash,
+  at: 1,
+  why: 'asked',
+  label: '',
+};
+
 type StoredRun = {
   readonly caller: string;
   readonly request: AgentRequest;
@@ -141,6 +155,54 @@ export class FakeService implements AgentService {
   agents({ name }: Caller): readonly Agent[] {
     return this.agentsByCaller[name] ?? [];
   }
+
+  template(caller: Caller, name: string): string | null {
+    return `---\n# ${this.agent(caller, name).name}\n---\n`;
+  }
+
+  /** One, of the run r1. */
+  readonly checkpoints: CallerCheckpoints = {
+    list: async () => [checkpoint],
+    show: async () => ({
+      checkpoint,
+      continues: true,
+      cells: [
+        {
+          cell: rootCell,
+          parent: null,
+          agent: 'writer',
+          depth: 0,
+          status: 'running',
+          steps: 1,
+          windowBytes: 100,
+          tokens: 15,
+          crossings: 1,
+        },
+      ],
+      files: [{ cell: rootCell, path: 'tea.md', bytes: 3, sha256: '' as Hash }],
+    }),
+    create: async (_caller, _run, { label = '' } = {}) => ({ ...checkpoint, label }),
+    diff: async () => ({
+      one: checkpoint,
+      other: checkpoint,
+      cells: {
+        added: [],
+        removed: [],
+        changed: [
+          { cell: rootCell, agent: 'writer', windowBytes: [1, 2], steps: [1, 2], status: ['running', 'completed'] },
+        ],
+      },
+      files: { added: ['tea.md'], removed: [], changed: [] },
+      tokens: [1, 2],
+      crossings: [1, 1],
+    }),
+    restore: async () => ({ checkpoint: checkpoint.id, conversation: checkpoint.conversation, run: null }),
+    branch: async (caller, _id, _options, signal) => ({
+      checkpoint: checkpoint.id,
+      conversation: null,
+      run: await this.startRun(caller, { agent: 'writer', input: 'x' }, signal),
+    }),
+  };
 
   async startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal) {
     const { startThrows, outcomeRejects } = this.behaviour;

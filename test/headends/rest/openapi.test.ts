@@ -202,6 +202,7 @@ test('every answer matches its schema', async () => {
   const document = documentOf(all);
   const asked: readonly (readonly [HttpRoute['method'], string, string, SendOptions])[] = [
     ['GET', '/v1', '/v1', {}],
+    ['GET', '/v1/agents/{agent}/template', '/v1/agents/writer/template', {}],
     ['GET', '/v1/{agent}', '/v1/writer?q=x&details=true', {}],
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', conversation: 'trip' } }],
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', wait: false } }],
@@ -213,6 +214,12 @@ test('every answer matches its schema', async () => {
       (path) => ['GET', `/v1/runs/{run}/${path.split('?', 1)[0]!}`, `/v1/runs/r1/${path}`, {}] as const,
     ),
     ['POST', '/v1/runs/{run}/fork', '/v1/runs/r1/fork', { body: { at: 'c1', goal: 'Stay.' } }],
+    ['GET', '/v1/checkpoints', '/v1/checkpoints?agent=writer&run=r1&limit=1', {}],
+    ['GET', '/v1/checkpoints/{checkpoint}', '/v1/checkpoints/c1', {}],
+    ['GET', '/v1/checkpoints/{checkpoint}/diff', '/v1/checkpoints/c1/diff?with=c2', {}],
+    ['POST', '/v1/runs/{run}/checkpoints', '/v1/runs/r1/checkpoints', { body: { label: 'now' } }],
+    ['POST', '/v1/checkpoints/{checkpoint}/restore', '/v1/checkpoints/c1/restore', {}],
+    ['POST', '/v1/checkpoints/{checkpoint}/branch', '/v1/checkpoints/c1/branch', { body: { name: 'other' } }],
     ['POST', '/v1/runs/{run}/replay', '/v1/runs/r1/replay', {}],
     ['GET', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', {}],
     ['POST', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', { body: { agent: 'scout', goal: 'Look.' } }],

@@ -176,7 +176,12 @@ export type ServeOptions = {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly clients: ClientRules;
-  readonly slots: { readonly running?: number; readonly runningPerAgent?: number; readonly waiting?: number };
+  readonly slots: {
+    readonly running?: number;
+    readonly runningPerAgent?: number;
+    readonly runningPerCaller?: number;
+    readonly waiting?: number;
+  };
   readonly workspace: string;
   /** Store nothing on disk. */
   readonly memory: boolean;
