@@ -215,7 +215,7 @@ export type {
   TeamRules,
 } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
-export type { MigrationReport, RunLog, RunSummary, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
+export type { MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
 export type {
   AgentTool,
   AiTool,
