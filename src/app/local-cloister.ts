@@ -223,7 +223,7 @@ export class LocalCloister extends RunReader implements Cloister {
   async answer(question: string, answer: QuestionAnswer, options: AnswerOptions = {}): Promise<AnswerReceipt> {
     checkOptionType('question', question, 'text');
     checkAnswer(answer);
-    checkOptions(options, { by: 'name', id: 'name', right: 'any' });
+    checkOptions(options, { by: 'name', id: 'name', right: 'any', resume: 'any' });
     return this.#questions.answer(question, answer, options);
   }
 

@@ -37,6 +37,8 @@ type RunQuestionsPorts = {
 
 type SentAnswer = Readonly<Required<Pick<AnswerOptions, 'by' | 'id'>>> & { readonly command: RunCommand<'answer'> };
 
+type Resume = NonNullable<AnswerOptions['resume']>;
+
 export class RunQuestions {
   readonly #ports: RunQuestionsPorts;
 
@@ -80,25 +82,25 @@ export class RunQuestions {
     const { frame } = readQuestionId(id)!;
     const command: RunCommand<'answer'> = { ...answer, do: 'answer', frame, by, right, id: signal };
     const live = this.#ports.live(question.run);
-    if (live === undefined) return this.#sendAway(question, { by, id: signal, command });
+    if (live === undefined) {
+      const { resume = this.#ports.resume } = options;
+      return this.#sendAway(question, { by, id: signal, command }, resume);
+    }
     const state = await live.do(command);
     await live.durable();
     return { question: id, run: question.run, state };
   }
 
   /** The answer is for another process, or for whoever resumes the run. */
-  async #sendAway(question: QuestionReport, sent: SentAnswer): Promise<AnswerReceipt> {
+  async #sendAway(question: QuestionReport, sent: SentAnswer, resume: Resume): Promise<AnswerReceipt> {
     const { run } = question;
     await this.#ports.signal(run, sent.command, sent);
-    const session = await this.#resumeIfLeft(question, sent);
-    let failed: unknown = null;
-    session?.outcome.catch((error: unknown) => (failed = error));
+    const resumed = new ResumedRun(this.#resumeIfLeft(run, resume));
     for (let waits = 0; waits < waitsMax; waits++) {
       const now = await this.find(question.id);
-      const more = session === undefined ? {} : { session };
-      if (isTaken(now, sent.id)) return { ...receiptOf(now), ...more };
+      if (isTaken(now, sent.id)) return { ...receiptOf(now), ...resumed.session };
       if (now.state !== 'open') throw new CloisterError('question_answered', `Question ${question.id}: ${now.state}.`);
-      if (codeOf(failed) === 'replay_differs') return this.#refuseStale(question, sent, failed);
+      if (codeOf(resumed.failed) === 'replay_differs') return this.#refuseStale(question, sent, resumed.failed);
       if (!(await this.#isWaiting(run, sent.id)))
         throw new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
       const waited = Promise.withResolvers<void>();
@@ -108,18 +110,10 @@ export class RunQuestions {
     return { question: question.id, run, state: 'stored' };
   }
 
-  /** Undefined if somebody has the run, or nobody here can resume it. */
-  async #resumeIfLeft(question: QuestionReport, sent: SentAnswer): Promise<RunSession | undefined> {
-    const { store, resume } = this.#ports;
-    const [summary] = await store.list({ runs: [question.run] });
-    if (summary?.state !== 'interrupted') return undefined;
-    try {
-      return await resume(question.run);
-    } catch (error) {
-      if (codeOf(error) === 'replay_differs') return this.#refuseStale(question, sent, error);
-      // Whoever can resume the run finds the answer.
-      return undefined;
-    }
+  /** Undefined if somebody has the run. */
+  async #resumeIfLeft(run: RunId, resume: Resume): Promise<RunSession | undefined> {
+    const [summary] = await this.#ports.store.list({ runs: [run] });
+    return summary?.state === 'interrupted' ? resume(run) : undefined;
   }
 
   async #refuseStale({ id, run }: QuestionReport, sent: SentAnswer, error: unknown): Promise<never> {
@@ -143,6 +137,21 @@ export class RunQuestions {
     return reportQuestions(frames).map((one) =>
       one.state === 'open' && one.until <= now ? { ...one, state: 'expired' } : one,
     );
+  }
+}
+
+/** A run that is being resumed, or not: somebody else may have it, or nobody here can resume it. */
+class ResumedRun {
+  session: Pick<AnswerReceipt, 'session'> = {};
+  failed: unknown = null;
+
+  constructor(resuming: Promise<RunSession | undefined>) {
+    const fail = (error: unknown): void => void (this.failed = error);
+    resuming.then((session) => {
+      if (session === undefined) return;
+      this.session = { session };
+      session.outcome.catch(fail);
+    }, fail);
   }
 }
 

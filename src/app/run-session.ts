@@ -74,7 +74,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   committed = -1;
   #ended = false;
   waitsForPeople = false;
-  #pauseListener: ((paused: boolean) => void) | undefined;
+  #waitingListeners: Set<(waits: boolean) => void> | undefined;
 
   constructor(run: RunId, start: RunStart, host: RunHost) {
     this.run = run;
@@ -313,12 +313,13 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   onPause(paused: boolean): void {
     this.waitsForPeople = paused;
-    this.#pauseListener?.(paused);
+    for (const listener of this.#waitingListeners ?? []) listener(paused);
   }
 
-  /** Called whenever it begins to wait for people alone, or no longer does. */
-  listenForPause(listener: (paused: boolean) => void): void {
-    this.#pauseListener = listener;
+  onWaiting(listener: (waits: boolean) => void): () => void {
+    const listeners = (this.#waitingListeners ??= new Set());
+    listeners.add(listener);
+    return () => listeners.delete(listener);
   }
 
   leave(): boolean {

@@ -138,6 +138,8 @@ export type AnswerOptions = {
   readonly id?: string;
   /** Why they may answer; null: they may not. Default: as the operator, who owns the workspace, as far as the rule names nobody else. */
   readonly right?: (question: QuestionReport) => AnswerRight | null;
+  /** How the run is resumed if nobody owns it. Default: here. */
+  readonly resume?: (run: RunId) => Promise<RunSession | undefined>;
 };
 
 /** The id of a question: its run, and the number of the frame that asks. */

@@ -92,6 +92,8 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   questions(): Promise<readonly QuestionReport[]>;
   /** Whether it waits for people, and nothing in it works. */
   readonly waitsForPeople: boolean;
+  /** Calls back whenever that changes, until the returned function is called. */
+  onWaiting(listener: (waits: boolean) => void): () => void;
   /**
    * Lets go of a run that waits for people: `outcome` rejects with `approval_needed`, and the run can be resumed, also by whoever
    * answers. False: something in it works, and nothing was done.

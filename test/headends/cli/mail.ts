@@ -14,6 +14,7 @@ export const nothing: AsyncIterable<never> = {
 export const noMail = {
   questions: async () => [],
   waitsForPeople: false,
+  onWaiting: () => () => undefined,
   leave: () => false,
   durable: async () => undefined,
   transcript: () => Promise.reject(new Error('not here')),
