@@ -84,6 +84,7 @@ export type {
   Skill,
   SpawnOptions,
   Spent,
+  SignalReceipt,
   StallReport,
   Stalls,
   Status,

@@ -16,10 +16,12 @@ import type {
   ObserveOptions,
   ReplayReport,
   ResidentOptions,
+  RunCommand,
   RunOptions,
   RunSession,
   Schema,
   MessageTarget,
+  SignalReceipt,
   StallReport,
   TaskSpec,
   TasksOptions,
@@ -196,6 +198,15 @@ export class LocalCloister extends RunReader implements Cloister {
 
   send(run: string, text: string, target?: MessageTarget): string {
     return this.#runs.find(parseRunId(run)).send(text, target);
+  }
+
+  async signal(
+    run: string,
+    command: RunCommand,
+    options: Parameters<Cloister['signal']>[2] = {},
+  ): Promise<SignalReceipt> {
+    checkOptions(options, { id: 'name', by: 'name' });
+    return this.#runs.signal(run, command, options);
   }
 
   subscribe(run: string, topic: string): AsyncIterable<Mail> {

@@ -14,6 +14,7 @@ import type {
 import { resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
+import { RunSignals } from './run-signals.ts';
 import { LocalRunResources } from './run-resources.ts';
 import { RunObserver } from './run-observer.ts';
 import { LocalRunSession } from './run-session.ts';
@@ -31,12 +32,14 @@ export class Runs {
   /** Runs that are being opened. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #observers = new Set<RunObserver>();
+  readonly #signals: RunSignals;
   #closed = false;
 
   constructor(shared: SharedPorts, agents: AgentList, autosave: RunHost['autosave']) {
     const { store, ids } = shared;
     this.#shared = shared;
     this.#ports = sharedRunPorts(shared, agents);
+    this.#signals = new RunSignals(shared, agents);
     this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
   }
 
@@ -75,6 +78,11 @@ export class Runs {
     );
   }
 
+  /** Asks something of a run, whichever process owns it. */
+  signal(...signal: Parameters<RunSignals['put']>): ReturnType<RunSignals['put']> {
+    return this.#signals.put(...signal);
+  }
+
   /** Resolves when everything recorded so far is durable; immediately if the run is not running in this process. */
   async durable(run: RunId): Promise<void> {
     await this.#live.get(run)?.durable();
@@ -106,17 +114,27 @@ export class Runs {
     const { run } = session;
     try {
       const log = await (start.log ?? this.#shared.store.acquireRun(run));
-      try {
-        if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
-        if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
-        return await this.#runOn(log, session, start);
-      } finally {
-        await log.close();
-      }
+      const outcome = await this.#runOwned(log, session, start);
+      await this.#signals.end(run);
+      return outcome;
     } finally {
+      this.#signals.close(run);
       session.end();
       this.#live.delete(run);
       if (isAutosaved(start)) this.#host.autosave.end(run);
+    }
+  }
+
+  async #runOwned(log: RunLog, session: LocalRunSession, start: RunStart): Promise<RunOutcome> {
+    const { run } = session;
+    try {
+      if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
+      if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
+      const opened = this.#signals.open(session, 'recorded' in start);
+      if (opened !== undefined) await opened;
+      return await this.#runOn(log, session, start);
+    } finally {
+      await log.close();
     }
   }
 

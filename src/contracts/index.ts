@@ -152,6 +152,7 @@ export type {
   ReceiveRequest,
 } from './mail.ts';
 export type { ProtocolEvent } from './protocol.ts';
+export { canBeSignalled } from './run-command.ts';
 export type {
   MessageTarget,
   OutsideSpawn,
@@ -187,6 +188,7 @@ export type {
   WindowChange,
   WindowPart,
   StallReport,
+  SignalReceipt,
 } from './runtime.ts';
 export type {
   Attempt,
