@@ -88,6 +88,7 @@ export type {
   Skill,
   SpawnOptions,
   Spent,
+  SignalReceipt,
   StallReport,
   Stalls,
   Status,

@@ -21,10 +21,12 @@ import type {
   QuestionReport,
   ReplayReport,
   ResidentOptions,
+  RunCommand,
   RunOptions,
   RunSession,
   Schema,
   MessageTarget,
+  SignalReceipt,
   StallReport,
   TaskSpec,
   TasksOptions,
@@ -225,6 +227,15 @@ export class LocalCloister extends RunReader implements Cloister {
     checkAnswer(answer);
     checkOptions(options, { by: 'name', id: 'name', right: 'any', resume: 'any' });
     return this.#questions.answer(question, answer, options);
+  }
+
+  async signal(
+    run: string,
+    command: RunCommand,
+    options: Parameters<Cloister['signal']>[2] = {},
+  ): Promise<SignalReceipt> {
+    checkOptions(options, { id: 'name', by: 'name' });
+    return this.#runs.signal(run, command, options);
   }
 
   subscribe(run: string, topic: string): AsyncIterable<Mail> {

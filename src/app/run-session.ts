@@ -35,8 +35,9 @@ import type {
 import { protocolEvents, reportQuestions } from '#core/events';
 import type { Run } from '#core/orchestration';
 import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts';
-import { EarlyCommands, earlyCommands } from './early-commands.ts';
-import type { EarlyCommand } from './early-commands.ts';
+import { carryOutEarly, EarlyCommands, earlyCommands } from './early-commands.ts';
+import { followKeyedMessages } from './keyed-messages.ts';
+import type { KeyedMessages } from './keyed-messages.ts';
 import { followAnswer, abortableIterator } from './frame-reader.ts';
 import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
@@ -67,6 +68,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   #early: EarlyCommands | undefined;
   #feed: RunFeed | undefined;
   #outside: OutsideMessages | undefined;
+  #keyed: KeyedMessages | undefined;
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
   cancelled = false;
@@ -81,7 +83,7 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.#start = start;
     this.#host = host;
     // probe: message-load
-    for (const frame of pastFrames(start)) this.#followOutside(frame);
+    for (const frame of pastFrames(start)) this.#followMessages(frame);
     this.outcome = host.runToEnd(this, start);
     // A caller that awaits the outcome, or iterates to the end, gets the rejection; a caller that does neither must not crash.
     this.outcome.catch(() => undefined);
@@ -96,7 +98,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     const early = this.#early;
     this.#early = undefined;
     // If the run was cancelled before it started, no agent is left to receive anything.
-    for (const command of early?.queue ?? []) if (!this.cancelled || command.do === 'confirm') carryOut(live, command);
+    for (const command of early?.queue ?? [])
+      if (!this.cancelled || command.do === 'confirm') carryOutEarly(live, command);
     this.#startSettled?.resolve();
   }
 
@@ -126,6 +129,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   do<K extends RunCommandName>(given: RunCommand<K>): RunCommandResults[K] {
     const command = readRunCommand(given, this.#start.agent);
     const asked = command as RunCommand;
+    if (asked.do === 'send' && this.#keyed?.has(asked.id) === true) return asked.id as RunCommandResults[K];
     if (asked.do === 'cancel') this.cancelled = true;
     else if (asked.do === 'confirm') this.#checkWaiting(asked.message);
     else this.#assertLive();
@@ -297,7 +301,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     return (this.#outside ??= new OutsideMessages());
   }
 
-  #followOutside(frame: Frame): void {
+  #followMessages(frame: Frame): void {
+    this.#keyed = followKeyedMessages(this.#keyed, frame);
     if (this.#outside !== undefined || frame.contents?.some(isToOutside) === true) this.#openOutside().frame(frame);
   }
 
@@ -306,7 +311,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   onFrame(frame: Frame): void {
-    this.#followOutside(frame);
+    this.#followMessages(frame);
     this.#feed?.frame(frame);
     if (isAutosaved(this.#start)) this.#host.autosave.touch(this.run);
   }
@@ -379,12 +384,3 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#openFeed().events(this.outcome, 'contents');
   }
 }
-
-/** Whoever gave the command was told that it waits, so a refusal now ends neither the run nor the commands after it. */
-const carryOut = (live: Run, command: EarlyCommand): void => {
-  try {
-    live.do(command);
-  } catch (error) {
-    if (!(error instanceof CloisterError)) throw error;
-  }
-};

@@ -15,6 +15,7 @@ import { resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { EarliestTimer } from './earliest-timer.ts';
+import { RunSignals } from './run-signals.ts';
 import { LocalRunResources } from './run-resources.ts';
 import type { IdleSources } from './run-resources.ts';
 import { RunObserver } from './run-observer.ts';
@@ -35,6 +36,7 @@ export class Runs {
   readonly #observers = new Set<RunObserver>();
   /** When tool servers of cells that wait for people are closed. */
   readonly #idle: IdleSources;
+  readonly #signals: RunSignals;
   #closed = false;
 
   constructor(shared: SharedPorts, agents: AgentList, autosave: RunHost['autosave']) {
@@ -43,6 +45,7 @@ export class Runs {
     this.#shared = shared;
     this.#idle = { timer, clock, restAfterMs };
     this.#ports = { ...sharedRunPorts(shared, agents), expiries: timer };
+    this.#signals = new RunSignals(shared, agents);
     this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
   }
 
@@ -86,6 +89,11 @@ export class Runs {
     return this.#live.get(run);
   }
 
+  /** Asks something of a run, whichever process owns it. */
+  signal(...signal: Parameters<RunSignals['put']>): ReturnType<RunSignals['put']> {
+    return this.#signals.put(...signal);
+  }
+
   /** Resolves when everything recorded so far is durable; immediately if the run is not running in this process. */
   async durable(run: RunId): Promise<void> {
     await this.#live.get(run)?.durable();
@@ -118,17 +126,27 @@ export class Runs {
     const { run } = session;
     try {
       const log = await (start.log ?? this.#shared.store.acquireRun(run));
-      try {
-        if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
-        if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
-        return await this.#runOn(log, session, start);
-      } finally {
-        await log.close();
-      }
+      const outcome = await this.#runOwned(log, session, start);
+      await this.#signals.end(run);
+      return outcome;
     } finally {
+      this.#signals.close(run);
       session.end();
       this.#live.delete(run);
       if (isAutosaved(start)) this.#host.autosave.end(run);
+    }
+  }
+
+  async #runOwned(log: RunLog, session: LocalRunSession, start: RunStart): Promise<RunOutcome> {
+    const { run } = session;
+    try {
+      if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
+      if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
+      const opened = this.#signals.open(session, 'recorded' in start);
+      if (opened !== undefined) await opened;
+      return await this.#runOn(log, session, start);
+    } finally {
+      await log.close();
     }
   }
 

@@ -128,8 +128,9 @@ export interface AgentService {
   awaits(caller: Caller, calls: readonly string[]): boolean;
   /**
    * Carries out a command on a run in this process, like `RunSession.do`. A message, an agent or tasks for an idle run first wait
-   * in the queue for a slot. A message whose id the run has already is not sent again. Rejects with `run_unknown` (also for runs of other callers), `cell_ended`, `server_busy`, or what
-   * the command rejects with.
+   * in the queue for a slot. A message whose id the run has already is not sent again. If another process owns the run, or nobody,
+   * `cancel`, `send` and `finish` are on disk when this resolves, for whoever owns or resumes it. Rejects with `run_unknown` (also
+   * for runs of other callers), `cell_ended`, `server_busy`, or what the command rejects with.
    */
   do<K extends RunCommandName>(
     caller: Caller,

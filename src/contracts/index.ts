@@ -150,6 +150,7 @@ export type { AnswerContent, AnswerReceipt, AnswerRight, Question, QuestionAnswe
 export type { AnswerOptions, QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
 export { questionId, readQuestionId } from './question.ts';
 export type { ProtocolEvent } from './protocol.ts';
+export { canBeSignalled } from './run-command.ts';
 export type {
   MessageTarget,
   OutsideSpawn,
@@ -185,6 +186,7 @@ export type {
   WindowChange,
   WindowPart,
   StallReport,
+  SignalReceipt,
 } from './runtime.ts';
 export type {
   Attempt,

@@ -13,7 +13,7 @@ import type { Checkpoints, Conversations } from './conversations.ts';
 import type { Mail, MailReport } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
 import type { AnswerOptions, AnswerReceipt, QuestionAnswer, QuestionQuery, QuestionReport } from './question.ts';
-import type { MessageTarget } from './run-command.ts';
+import type { MessageTarget, RunCommand } from './run-command.ts';
 import type { RunSession, TeamSession } from './run-session.ts';
 import type { TaskReport, TaskSpec } from './team.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
@@ -217,6 +217,17 @@ export interface Cloister extends RunStarter, RunArchive {
    * `question_stale` or `answer_invalid`.
    */
   answer(question: string, answer: QuestionAnswer, options?: AnswerOptions): Promise<AnswerReceipt>;
+  /**
+   * Asks something of a run, whichever process owns it: `cancel`, `send` or `finish`. Resolves when that is on disk. The owner carries
+   * it out soon, and whoever resumes the run if nobody owns it now; whether it is refused then, the log of the run shows. `id`: while a
+   * signal of the run with this id waits, another one is ignored; default: the message's id, or one for commands that ask the same.
+   * `by`: who asks; default: `operator`. Rejects with `run_unknown`, `run_ended`, `mailbox_full`, or if the command is invalid.
+   */
+  signal(
+    run: string,
+    command: RunCommand,
+    options?: { readonly id?: string; readonly by?: string },
+  ): Promise<SignalReceipt>;
   /** Everything that the agents of a run in this process publish on a topic from now on. */
   subscribe(run: string, topic: string): AsyncIterable<Mail>;
   /**
@@ -252,6 +263,16 @@ export interface Cloister extends RunStarter, RunArchive {
   /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** A signal that is on disk. */
+export type SignalReceipt = {
+  /** Its id; that of the message, if one was sent. */
+  readonly id: string;
+  /** False: it waits already, or the message is in the log. */
+  readonly isNew: boolean;
+  /** Whether the run is live in this process. */
+  readonly live: boolean;
+};
 
 /** Stalls of the event loop while runs of one Cloister were at work. */
 export type StallReport = Stalls & {

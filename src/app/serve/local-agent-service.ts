@@ -46,6 +46,7 @@ import { finishResident, givesWork, ResidentSessions } from './resident-sessions
 import type { ResidentRun } from './resident-sessions.ts';
 import { KeyedRequests } from './keyed-requests.ts';
 import { letGo, serveRun } from './served-run.ts';
+import { signalRun } from './signal-run.ts';
 
 export class LocalAgentService implements AgentService {
   readonly #ports: AgentServicePorts;
@@ -96,7 +97,7 @@ export class LocalAgentService implements AgentService {
 
   /** Resumes the interrupted runs of its callers, in the background: now, and again after the store has failed. */
   resumeInterruptedRuns(): void {
-    void this.#resumer.resume();
+    this.#resumer.start();
   }
 
   get clients(): ClientRules {
@@ -250,12 +251,11 @@ export class LocalAgentService implements AgentService {
     this.#ports.tokens.actingEntry(caller);
     const { summary } = await this.find(caller, run);
     const session = this.#live.get(summary.run)?.session;
-    if (session === undefined)
-      throw new CloisterError('cell_ended', `Run ${summary.run} is not running in this process.`);
+    if (session === undefined) return signalRun({ ...this.#ports, caller, resumer: this.#resumer }, summary, command);
     const resident = givesWork[command.do] ? this.#live.get(summary.run)?.resident : undefined;
     // probe: letter-send
     const act = async (): Promise<RunCommandResults[K]> => {
-      const result = await this.#keyed.carryOut(session, command);
+      const result = await session.do(command);
       await session.durable();
       return result;
     };

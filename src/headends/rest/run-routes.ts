@@ -147,6 +147,8 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     id: 'cancelRun',
     tag: 'runs',
     summary: 'Cancel a run, including everything it has started',
+    description:
+      'If another process of this workspace runs it, that process is asked to; an interrupted run is cancelled when it is resumed.',
     replies: { 202: jsonReply('The run is being cancelled.', begunShape), 409: notRunningReply },
     answer: async (call) => acceptedReply((await commandRun(service, call, { do: 'cancel' })).summary),
   }),
@@ -210,13 +212,13 @@ export const requireRunning = async (service: AgentService, call: AdmittedReques
   return { ...found, session };
 };
 
-/** Carries out a command on the run that the path names. Throws `cell_ended` if it is not running on this server. */
+/** Carries out a command on the run that the path names, or stores it for the process that owns the run. Throws `cell_ended`. */
 export const commandRun = async <K extends RunCommandName>(
   service: AgentService,
   call: AdmittedRequest,
   command: RunCommand<K>,
-): Promise<RunningRun & { readonly result: Awaited<RunCommandResults[K]> }> => {
-  const found = await requireRunning(service, call);
+): Promise<CallerRun & { readonly result: Awaited<RunCommandResults[K]> }> => {
+  const found = await requireRun(service, call);
   return { ...found, result: await service.do(call.caller, found.summary.run, command, call.signal) };
 };
 

@@ -213,6 +213,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       const said = (text: string): void => behaviour.onTurn?.(name, text, {});
       return fakeResident(given, behaviour, said);
     },
+    signal: async () => ({ id: 'none', isNew: false, live: false }),
     send: () => 'm-0',
     subscribe: () => nothing,
     observe: () => nothing,
