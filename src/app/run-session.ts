@@ -318,7 +318,20 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   onPause(paused: boolean): void {
     this.waitsForPeople = paused;
-    for (const listener of this.#waitingListeners ?? []) listener(paused);
+    if (this.#waitingListeners === undefined) return;
+    if (paused) void this.#tellWaiting();
+    else for (const listener of this.#waitingListeners) listener(false);
+  }
+
+  /** Whoever is told that the run waits must find its questions in the log. */
+  async #tellWaiting(): Promise<void> {
+    try {
+      await this.durable();
+    } catch {
+      // The outcome says that the run could not be recorded.
+      return;
+    }
+    if (this.waitsForPeople) for (const listener of this.#waitingListeners ?? []) listener(true);
   }
 
   onWaiting(listener: (waits: boolean) => void): () => void {

@@ -7,6 +7,7 @@ import type { Cause } from './cause.ts';
 import type { Checkpoint, CheckpointDiff, CheckpointReport, ConversationRef } from './conversation.ts';
 import type { CellLedger } from './crossing.ts';
 import type { DurableEvent, RunEvent } from './event.ts';
+import type { AnswerReceipt, QuestionAnswer, QuestionReport } from './question.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
 import type { ReplayReport, RunDiff } from './replay-and-verify.ts';
@@ -91,11 +92,24 @@ export type CallResult = {
 /** The client's input for a run that is waiting for tool results. `messages`: texts sent along with them. */
 export type ClientToolResults = { readonly results: readonly CallResult[]; readonly messages: readonly string[] };
 
+/** The questions to people that a caller sees, and may answer. */
+export type CallerQuestions = {
+  /** Those that wait, of one run or of all: of its own runs, and of others that it may answer. */
+  list(caller: Caller, run?: string): Promise<readonly QuestionReport[]>;
+  /**
+   * Answers one. `id`: the same answer, sent again, is taken once. Rejects with `question_unknown` (also for one that is not the caller's
+   * to answer), `question_answered`, `question_changed`, `question_stale` or `answer_invalid`.
+   */
+  answer(caller: Caller, question: string, answer: QuestionAnswer, id?: string): Promise<AnswerReceipt>;
+};
+
 export interface AgentService {
   /** What the operator allows clients to send and to see. */
   readonly clients: ClientRules;
   /** The checkpoints of its callers' runs. */
   readonly checkpoints: CallerCheckpoints;
+  /** The questions of its callers' runs. */
+  readonly questions: CallerQuestions;
   /** The agents this caller may use, in the configured order: none for one that may only watch, for whom whatever acts throws `watch_only`. */
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */

@@ -262,7 +262,14 @@ export type {
   SocketRoute,
   PlainRoute,
 } from './route.ts';
-export type { AnswerPiece, AgentRequest, Caller, ClientToolResults, CallResult } from './agent-service.ts';
+export type {
+  AnswerPiece,
+  AgentRequest,
+  Caller,
+  CallerQuestions,
+  ClientToolResults,
+  CallResult,
+} from './agent-service.ts';
 export type { ClientCall, ClientRules, ClientTool, CallerRun, RunMessage, ClientToolPause } from './agent-service.ts';
 export type {
   ServedRun,

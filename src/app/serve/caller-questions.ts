@@ -8,6 +8,7 @@ import type {
   AnswerReceipt,
   AnswerRight,
   Caller,
+  CallerQuestions,
   Cloister,
   QuestionAnswer,
   QuestionReport,
@@ -23,7 +24,7 @@ type CallerQuestionsPorts = {
   resume(caller: Caller, run: RunId): Promise<RunSession | undefined>;
 };
 
-export class CallerQuestions {
+export class LocalCallerQuestions implements CallerQuestions {
   readonly #ports: CallerQuestionsPorts;
 
   constructor(ports: CallerQuestionsPorts) {

@@ -12,6 +12,7 @@ import { outcomeAsSeen } from '#contracts';
 import type {
   Agent,
   AgentRequest,
+  CallerQuestions,
   Caller,
   CallerCheckpoints,
   ClientToolResults,
@@ -31,6 +32,7 @@ import type {
 import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
 import { CallerAgents } from './caller-agents.ts';
+import { LocalCallerQuestions, refuseAnswerCommand } from './caller-questions.ts';
 import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
@@ -57,6 +59,7 @@ export class LocalAgentService implements AgentService {
   readonly #resumer: InterruptedRunResumer;
   readonly #keyed: KeyedRequests;
   readonly #agents: CallerAgents;
+  readonly questions: CallerQuestions;
   readonly checkpoints: CallerCheckpoints;
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
@@ -92,6 +95,13 @@ export class LocalAgentService implements AgentService {
       ...ports,
       isLive: (run) => this.#live.get(run) !== undefined,
       resume: (caller, run, signal) => this.#whileStarting(this.#resumeWithSlot(caller, run, signal, true)),
+    });
+    this.questions = new LocalCallerQuestions({
+      ...ports,
+      resume: async (caller, run) => {
+        await this.#whileStarting(this.#resumeWithSlot(caller, run, undefined, true));
+        return this.#live.get(run)?.session;
+      },
     });
   }
 
@@ -248,6 +258,7 @@ export class LocalAgentService implements AgentService {
     command: RunCommand<K>,
     signal?: AbortSignal,
   ): Promise<RunCommandResults[K]> {
+    refuseAnswerCommand(command);
     this.#ports.tokens.actingEntry(caller);
     const { summary } = await this.find(caller, run);
     const session = this.#live.get(summary.run)?.session;
@@ -327,6 +338,7 @@ export class LocalAgentService implements AgentService {
     this.#live.set(run, active);
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);
+    session.onWaiting((waits) => (waits ? slot.release() : slot.reacquire()));
     const over = (end: RunOutcome | null): void => {
       this.#live.delete(run);
       settle?.(end?.spent ?? null);

@@ -16,6 +16,7 @@ import type {
 import { defineAgent } from 'cloister';
 import { anthropicRoutes } from '../../../src/headends/anthropic/index.ts';
 import { noCheckpoints } from '../no-checkpoints.ts';
+import { noQuestions } from '../no-questions.ts';
 
 export const now = Date.UTC(2026, 10, 16);
 
@@ -92,6 +93,7 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
   agent: (_caller, name) => agentNamed(options.agents ?? [lead], name),
   template: () => null,
   checkpoints: noCheckpoints,
+  questions: noQuestions,
   startRun: async (_caller, asked) => {
     if (options.refuse !== undefined) throw options.refuse;
     started.push(asked);

@@ -11,6 +11,7 @@ import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { rpcError } from '../../../src/headends/mcp/rpc.ts';
 import { realClock } from '../http/test-server.ts';
 import { noCheckpoints } from '../no-checkpoints.ts';
+import { noQuestions } from '../no-questions.ts';
 
 export const testWorld = (clock: Clock = realClock): Parameters<typeof mcpRoutes>[1] & { readonly clock: Clock } => ({
   clock,
@@ -107,6 +108,7 @@ export const fakeService = ({
     agent: (_caller, name) => agents[name]!,
     template: () => null,
     checkpoints: noCheckpoints,
+    questions: noQuestions,
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
     startRun: async (caller, asked, signal) => {
       started.push({ caller: caller.name, asked });

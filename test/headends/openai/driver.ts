@@ -19,6 +19,7 @@ import type {
 } from '#contracts';
 import { openaiRoutes } from '#headends/openai';
 import { noCheckpoints } from '../no-checkpoints.ts';
+import { noQuestions } from '../no-questions.ts';
 
 export const run = '0b0e9f2c-5f0a-4b0e-8a9e-0d3c6e1f2a77';
 export const startedAt = 1_700_000_000_500;
@@ -89,6 +90,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
     agent: (caller, name) => agentNamed(agentsOf(caller), name),
     template: () => null,
     checkpoints: noCheckpoints,
+    questions: noQuestions,
     startRun: async (_caller, asked) => {
       started.push(asked);
       const ended = 'rejects' in fakeRun ? Promise.reject(fakeRun.rejects) : Promise.resolve(outcome);

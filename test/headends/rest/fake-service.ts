@@ -27,6 +27,7 @@ import type {
 } from '#contracts';
 import { defineAgent } from '#core/orchestration';
 import { restRoutes } from '#headends/rest';
+import { noQuestions } from '../no-questions.ts';
 
 export const writer = defineAgent({
   name: 'writer',
@@ -161,6 +162,7 @@ export class FakeService implements AgentService {
   }
 
   /** One, of the run r1. */
+  readonly questions = noQuestions;
   readonly checkpoints: CallerCheckpoints = {
     list: async () => [checkpoint],
     show: async () => ({

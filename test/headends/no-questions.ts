@@ -1,0 +1,8 @@
+// For services whose tests ask nobody.
+import { CloisterError } from '#base';
+import type { CallerQuestions } from '#contracts';
+
+export const noQuestions: CallerQuestions = {
+  list: async () => [],
+  answer: () => Promise.reject(new CloisterError('question_unknown')),
+};
