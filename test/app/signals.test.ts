@@ -8,10 +8,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { validate } from '#adapters/schemas';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
-import { recordFormats } from '#base';
+import { CloisterError, recordFormats } from '#base';
 import type { RunId } from '#base';
 import type { JsonObject } from '#base';
-import type { RunCommand, RunSession, Signal, Store } from '#contracts';
+import type { RunCommand, RunLog, RunSession, Signal, Store } from '#contracts';
 import { defineAgent, openCloister } from 'cloister';
 import type { Cloister } from 'cloister';
 import { countingIds, rehearse, virtualClock } from '#testkit';
@@ -285,8 +285,21 @@ test('that a run was asked to finish is kept until it has ended, because its log
 const openWatched = () => {
   const inner = memoryStore();
   let watching = 0;
+  /** `pending`: what the logs wait for until their frames are durable. */
+  const disk: { pending: Promise<void> | undefined; onAppend: () => void } = {
+    pending: undefined,
+    onAppend: () => undefined,
+  };
   const store: Store = {
     ...inner,
+    acquireRun: async (run) => {
+      const log = await inner.acquireRun(run);
+      const append: RunLog['append'] = (frame) => {
+        log.append(frame);
+        disk.onAppend();
+      };
+      return { append, durable: () => disk.pending, close: () => log.close() };
+    },
     watchSignals: (listener) => {
       watching++;
       const stop = inner.watchSignals(listener);
@@ -326,7 +339,7 @@ const openWatched = () => {
     recordedBy: { format: recordFormats.newest, build: 'test' },
   });
   onTestFinished(() => cloister.close());
-  return { cloister, store, clock, watching: () => watching };
+  return { cloister, store, clock, disk, watching: () => watching };
 };
 
 const finish = async (session: RunSession): Promise<void> => {
@@ -345,6 +358,34 @@ test('the store is watched once while runs are live, with no timer, and not at a
   expect(watching()).toBe(1);
   await finish(sessions[1]!);
   expect(watching()).toBe(0);
+});
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+// invariant: signal-kept-until-durable
+test.for([
+  ['is removed when what it asked for is on disk, and not before', 'written', []],
+  ['is kept if that could not be written', 'failed', [keyedId(1)]],
+] as const)('a signal %s', async ([, fate, left]) => {
+  const { cloister, store, disk } = openWatched();
+  const session = await cloister.spawn('lead');
+  await session.durable();
+  const writing = Promise.withResolvers<void>();
+  writing.promise.catch(() => undefined);
+  onTestFinished(() => {
+    disk.pending = undefined;
+    writing.resolve();
+  });
+  disk.onAppend = () => void (disk.pending = writing.promise);
+  await store.putSignal(raw(session.run, keyedId(1), send('Hello.', 1)));
+  await settled();
+  expect(disk.pending).toBe(writing.promise);
+  expect((await store.signals()).map(({ id }) => id)).toEqual([keyedId(1)]);
+  disk.onAppend = () => undefined;
+  if (fate === 'written') writing.resolve();
+  else writing.reject(new CloisterError('store_failed', 'The disk is full.'));
+  await settled();
+  expect((await store.signals()).map(({ id }) => id)).toEqual(left);
 });
 
 test('secrets that are known here are not in what is stored', async () => {

@@ -92,7 +92,8 @@ test('messages through another server arrive once, with the id that was told; an
   expect(await there.post(`/v1/runs/${run}/finish`)).toMatchObject({ status: 202 });
   expect(await whenEnded(here.cloister, run)).toBe('completed');
   const sent = (await here.cloister.mail(run)).filter(({ agent_id: from }) => from === null);
-  expect(sent.map(({ id }) => id).toSorted()).toEqual([first.body.message, second.body.message].toSorted());
+  expect(sent).toHaveLength(2);
+  expect(new Set(sent.map(({ id }) => id))).toEqual(new Set([first.body.message, second.body.message]));
 });
 
 test('an interrupted run is cancelled when somebody resumes it', async () => {
