@@ -13,7 +13,6 @@ import type {
   Conversations,
   DurableEvent,
   ForkOptions,
-  Frame,
   Mail,
   ObserveOptions,
   QuestionAnswer,
@@ -49,7 +48,6 @@ import { checkOptionType, checkOptions, parseRunId } from '#base/shapes';
 import { conversationRef, ConversationService } from '#app/conversations';
 import { RunContinuer } from './run-continuer.ts';
 import { checkAnswer } from './check-answer.ts';
-import { checkFiles, fileProblemsText } from './check-files.ts';
 import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { RunReader } from './run-reader.ts';
@@ -281,7 +279,8 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   resume(run: string, options: Parameters<Cloister['resume']>[1] = {}): Promise<RunSession> {
-    return this.#runs.opening(this.#resume(run, options));
+    const isTurn = (one: RunId): Promise<boolean> => this.#conversationService.checkResumed(one);
+    return this.#runs.opening(this.#continuer.resume(run, options, isTurn));
   }
 
   async resumeConversation(
@@ -293,27 +292,6 @@ export class LocalCloister extends RunReader implements Cloister {
     const { name } = this.#agents.get(agent);
     const run = await this.#conversationService.findInterruptedSession(name, conversationRef(name, conversation));
     return run === null ? null : this.resume(run, rest);
-  }
-
-  async #resume(id: string, options: NonNullable<Parameters<Cloister['resume']>[1]>) {
-    checkOptions(options, { signal: 'signal', takeOver: 'flag', env: 'any' });
-    const { signal, takeOver = false, env } = options;
-    const run = parseRunId(id);
-    // Before the run is acquired, because nothing is written for a run that this build cannot read.
-    const [found] = await this.#shared.store.list({ runs: [run] });
-    if (found?.unreadable !== undefined) throw new CloisterError('run_format', found.unreadable);
-    const log = await this.#shared.store.acquireRun(run, { takeOver });
-    try {
-      const frames = await this.#shared.store.read(run);
-      const resumable = await this.#continuer.check(frames, env);
-      const problems = await checkFiles(frames, this.#shared.workspaces, run);
-      if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
-      const saved = frames.some(mayBelongToConversation) && (await this.#conversationService.checkResumed(run));
-      return this.#runs.start(run, { ...resumable, log, saved }, signal);
-    } catch (error) {
-      await log.close();
-      throw error;
-    }
   }
 
   async replay(run: string): Promise<ReplayReport> {
@@ -369,7 +347,3 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.close();
   }
 }
-
-/** A run with such a record may be a turn of a conversation, according to the workspace log. */
-const mayBelongToConversation = ({ record }: Frame): boolean =>
-  record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);

@@ -147,11 +147,12 @@ class ResumedRun {
 
   constructor(resuming: Promise<RunSession | undefined>) {
     const fail = (error: unknown): void => void (this.failed = error);
-    resuming.then((session) => {
+    const started = (session: RunSession | undefined): void => {
       if (session === undefined) return;
       this.session = { session };
       session.outcome.catch(fail);
-    }, fail);
+    };
+    resuming.then(started, fail);
   }
 }
 

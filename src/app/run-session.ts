@@ -38,7 +38,8 @@ import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts
 import { carryOutEarly, EarlyCommands, earlyCommands } from './early-commands.ts';
 import { followKeyedMessages } from './keyed-messages.ts';
 import type { KeyedMessages } from './keyed-messages.ts';
-import { followAnswer, abortableIterator } from './frame-reader.ts';
+import { awaitAnswer } from './await-answer.ts';
+import { abortableIterator } from './frame-reader.ts';
 import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
 import { caughtUp, RunFeed } from './run-feed.ts';
@@ -175,32 +176,13 @@ export class LocalRunSession implements TeamSession, RunListener {
     checkOptions(options, { signal: 'signal', confirm: 'flag' });
     const { signal, confirm = true } = options;
     const isEarly = this.#early?.messages.some(({ id }) => id === message) === true;
-    const fold = followAnswer(message ?? null);
-    const claim = this.#openOutside().claim(fold);
-    const feed = this.#openFeed();
-    const reader = feed.open(claim);
-    const stop = (): void => reader.close();
-    if (signal?.aborted === true) stop();
-    signal?.addEventListener('abort', stop, { once: true });
-    try {
-      for await (const found of feed.follow(reader)) {
-        if (found === caughtUp) {
-          if (message !== undefined && !isEarly && !fold.isMessageKnown)
-            throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
-        } else if ('noAnswer' in found) throw new CloisterError('cell_ended', found.noAnswer);
-        else {
-          if (confirm) this.confirm(found.id);
-          return found;
-        }
-      }
-    } finally {
-      signal?.removeEventListener('abort', stop);
-    }
-    claim.leave();
-    if (signal?.aborted === true) throw new CloisterError('cancelled');
-    const { status, failure } = await this.outcome;
-    const detail = `Run ${this.run} ended (${status}) without answering the message.`;
-    throw new CloisterError(failure?.code ?? 'cell_ended', failure?.detail ? `${detail} ${failure.detail}` : detail);
+    const answer = await awaitAnswer(
+      this,
+      { feed: this.#openFeed(), outside: this.#openOutside() },
+      { message, isEarly, signal },
+    );
+    if (confirm) this.confirm(answer.id);
+    return answer;
   }
 
   ask(text: string, options: { readonly to?: string } = {}): Promise<Answer> {
