@@ -9,7 +9,7 @@ type Answerer = {
   /** Owns the workspace: the command line, and code. */
   readonly isOperator?: boolean;
   /** Whether its token answers for this agent. */
-  answersFor?(agent: string): boolean;
+  readonly answersFor?: (agent: string) => boolean;
 };
 
 /** Null: it may not. */

@@ -35,8 +35,6 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { seesShape } from '#contracts';
-import { projectLog } from '#core/events';
-import { replayRun } from '#core/orchestration';
 import { buildAgentTool } from './build-agent-tool.ts';
 import { AgentList } from './agent-list.ts';
 import { filesOf, RunRequestChecker } from './run-request-checker.ts';
@@ -296,13 +294,7 @@ export class LocalCloister extends RunReader implements Cloister {
 
   async replay(run: string): Promise<ReplayReport> {
     await this.durable(parseRunId(run));
-    const frames = await this.#shared.store.read(parseRunId(run));
-    const { validate, resources } = this.#shared;
-    await this.#continuer.prepareForks(frames, resources, { allowMissingVariables: true });
-    const pause = this.#shared.openPauses?.();
-    const ports = { validate, resources, windowLimitFor: (agent: Agent) => this.#agents.windowLimitFor(agent), pause };
-    const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);
-    return { ...report, events: await projectLog(replayedFrames, 'contents', pause) };
+    return this.#continuer.replay(await this.#shared.store.read(parseRunId(run)));
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {

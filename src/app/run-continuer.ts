@@ -2,8 +2,9 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { checkOptions, parseRunId } from '#base/shapes';
-import type { Agent, ForkOptions, Frame, RunOptions, RunSession, RunStarter } from '#contracts';
-import { checkResume, forkFrames } from '#core/orchestration';
+import type { Agent, ForkOptions, Frame, ReplayReport, RunOptions, RunSession, RunStarter } from '#contracts';
+import { projectLog } from '#core/events';
+import { checkResume, forkFrames, replayRun } from '#core/orchestration';
 import type { ResumableRun } from '#core/orchestration';
 import { withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
@@ -86,6 +87,17 @@ export class RunContinuer {
       await log.close();
       throw error;
     }
+  }
+
+  /** Goes through a log again, without anything outside. */
+  async replay(frames: readonly Frame[]): Promise<ReplayReport> {
+    const { validate, resources, openPauses } = this.#shared;
+    const { agents } = this.#ports;
+    await this.prepareForks(frames, resources, { allowMissingVariables: true });
+    const pause = openPauses?.();
+    const ports = { validate, resources, windowLimitFor: (agent: Agent) => agents.windowLimitFor(agent), pause };
+    const { replayedFrames, ...report } = await replayRun(frames, (name) => agents.findInTree(name), ports);
+    return { ...report, events: await projectLog(replayedFrames, 'contents', pause) };
   }
 
   async fork(original: string, options: ForkOptions): Promise<RunSession> {

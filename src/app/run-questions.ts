@@ -32,7 +32,7 @@ type RunQuestionsPorts = {
   /** Resolves when everything recorded so far is durable. */
   durable(run: RunId): Promise<void>;
   signal(run: string, command: RunCommand, options: { readonly id: string; readonly by: string }): Promise<unknown>;
-  resume(run: RunId): Promise<RunSession>;
+  readonly resume: (run: RunId) => Promise<RunSession>;
 };
 
 type SentAnswer = Readonly<Required<Pick<AnswerOptions, 'by' | 'id'>>> & { readonly command: RunCommand<'answer'> };

@@ -44,6 +44,7 @@ import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
 import { caughtUp, RunFeed } from './run-feed.ts';
 import type { FrameListener } from './run-feed.ts';
+import { PeopleWait } from './people-wait.ts';
 import { readOnlyMemory, readOnlyTasks } from './read-only-team.ts';
 import { isAutosaved, pastFrames, startsResident } from './run-start.ts';
 import type { RunStart } from './run-start.ts';
@@ -76,8 +77,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   /** The number of the newest durable frame. */
   committed = -1;
   #ended = false;
-  waitsForPeople = false;
-  #waitingListeners: Set<(waits: boolean) => void> | undefined;
+  #people: PeopleWait | undefined;
 
   constructor(run: RunId, start: RunStart, host: RunHost) {
     this.run = run;
@@ -299,27 +299,15 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   onPause(paused: boolean): void {
-    this.waitsForPeople = paused;
-    if (this.#waitingListeners === undefined) return;
-    if (paused) void this.#tellWaiting();
-    else for (const listener of this.#waitingListeners) listener(false);
+    void (this.#people ??= new PeopleWait()).set(paused, () => this.durable());
   }
 
-  /** Whoever is told that the run waits must find its questions in the log. */
-  async #tellWaiting(): Promise<void> {
-    try {
-      await this.durable();
-    } catch {
-      // The outcome says that the run could not be recorded.
-      return;
-    }
-    if (this.waitsForPeople) for (const listener of this.#waitingListeners ?? []) listener(true);
+  get waitsForPeople(): boolean {
+    return this.#people?.waits === true;
   }
 
   onWaiting(listener: (waits: boolean) => void): () => void {
-    const listeners = (this.#waitingListeners ??= new Set());
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+    return (this.#people ??= new PeopleWait()).listen(listener);
   }
 
   leave(): boolean {

@@ -1,19 +1,7 @@
 export type { AgentData, AgentInput, AgentShortForms, Duration, LimitOptions } from './agent.ts';
-export type {
-  Agent,
-  AgentOptions,
-  AgentDefinition,
-  Limits,
-  OutputFormat,
-  ModelSettings,
-  SpawnOptions,
-  AgentCaps,
-  InputFormat,
-  AgentNeeds,
-  AgentPermissions,
-  AgentSignature,
-  AgentTeam,
-} from './agent.ts';
+export type { Agent, AgentOptions, AgentDefinition, Limits, OutputFormat, ModelSettings } from './agent.ts';
+export type { SpawnOptions, AgentCaps, InputFormat, AgentNeeds, AgentPermissions, AgentSignature } from './agent.ts';
+export type { AgentTeam } from './agent.ts';
 export { approvalRulesShape, markNamePattern } from './approval-rules.ts';
 export type { Skill, SkillDigest } from './skill.ts';
 export type {
@@ -41,16 +29,8 @@ export type {
 export type { ImportedFile, ImportNote, ImportReport } from './import-report.ts';
 export type { Amounts, Budget, Figures, ModelFigures, Spent, SpentTokens } from './amounts.ts';
 export type { Stalls, ToolFigures, Traffic } from './amounts.ts';
-export type {
-  ConfigLayer,
-  ModelFacts,
-  Overlay,
-  ProviderConfig,
-  ProviderType,
-  ResolvedProvider,
-  ResolvedServer,
-  ServerConfig,
-} from './config.ts';
+export type { ConfigLayer, ModelFacts, Overlay, ProviderConfig, ProviderType, ResolvedProvider } from './config.ts';
+export type { ResolvedServer, ServerConfig } from './config.ts';
 export type {
   WorkspaceEntry,
   WorkspaceRecord,
@@ -201,21 +181,8 @@ export type {
   WindowLimit,
 } from './segment.ts';
 export type { ChildResultRef, Envelope, Outcome, RunOutcome, SpawnedOutcome, Status } from './session.ts';
-export type {
-  DrawableTask,
-  DependencyHead,
-  MemoryScope,
-  Task,
-  TaskCondition,
-  TaskReason,
-  TaskReport,
-  TaskSpec,
-  TaskStatus,
-  TeamGoal,
-  TeamMessage,
-  TeamPart,
-  TeamRules,
-} from './team.ts';
+export type { DrawableTask, DependencyHead, MemoryScope, Task, TaskCondition, TaskReason, TaskReport } from './team.ts';
+export type { TaskSpec, TaskStatus, TeamGoal, TeamMessage, TeamPart, TeamRules } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
 export type { MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
 export type {

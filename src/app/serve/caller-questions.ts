@@ -21,7 +21,7 @@ type CallerQuestionsPorts = {
   readonly cloister: Pick<Cloister, 'questions' | 'answer'>;
   readonly tokens: TokenRegistry;
   /** Resumes a run of a caller, in one of its slots. */
-  resume(caller: Caller, run: RunId): Promise<RunSession | undefined>;
+  readonly resume: (caller: Caller, run: RunId) => Promise<RunSession | undefined>;
 };
 
 export class LocalCallerQuestions implements CallerQuestions {
