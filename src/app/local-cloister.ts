@@ -20,7 +20,6 @@ import type {
   QuestionReport,
   ReplayReport,
   ResidentOptions,
-  RunCommand,
   RunOptions,
   RunSession,
   Schema,
@@ -225,11 +224,7 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#questions.answer(question, answer, options);
   }
 
-  async signal(
-    run: string,
-    command: RunCommand,
-    options: Parameters<Cloister['signal']>[2] = {},
-  ): Promise<SignalReceipt> {
+  async signal(...[run, command, options = {}]: Parameters<Cloister['signal']>): Promise<SignalReceipt> {
     checkOptions(options, { id: 'name', by: 'name' });
     return this.#runs.signal(run, command, options);
   }
