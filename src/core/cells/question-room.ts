@@ -72,6 +72,7 @@ export class QuestionRoom {
     const waiting: WaitingQuestion = { cell, started, stopTimer: () => undefined };
     // After a crash, the answer may be there already. It was given to this call, whatever was said about the same one elsewhere.
     const decided = verdictOf(asked.question, asked.rulings);
+    // probe: question-decided
     if (decided !== null) return this.#settle(waiting, this.#result(asked, decided));
     const remembered = this.fold.rememberedFor(asked);
     if (remembered !== undefined) return this.#settle(waiting, { verdict: 'allow', remembered });
@@ -79,6 +80,7 @@ export class QuestionRoom {
     const { clock, expiries } = this.#run.ports;
     const expire = (): void => {
       this.#waiting.delete(asked.frame);
+      // probe: question-expires
       this.#settle(waiting, { verdict: 'deny', expired: true });
     };
     waiting.stopTimer =
@@ -95,6 +97,7 @@ export class QuestionRoom {
     const asked = this.fold.askedIn(answer.frame);
     const waiting = this.#waiting.get(answer.frame);
     if (asked === undefined || waiting === undefined) throw new CloisterError('question_answered');
+    // probe: ruling-by
     if (!mayAnswer(asked.question, answer, this.#run.requestedBy)) throw new CloisterError('question_unknown');
     if (asked.rulings.some(({ by }) => by === answer.by))
       throw new CloisterError('question_answered', `${answer.by} has answered it; others must do so too.`);
@@ -110,6 +113,7 @@ export class QuestionRoom {
     const frame = this.#run.write(waiting.cell.cellId, at, { type: 'ruling', ...ruling });
     waiting.cell.receivedCrossings.addFromFrame(frame);
     if (decided === null) return 'waiting';
+    // probe: question-waits-no-longer
     this.#waiting.delete(asked.frame);
     waiting.stopTimer();
     this.#settle(waiting, /* probe: ruling-verdict */ { verdict: decided, ...saidIn(frame) });
