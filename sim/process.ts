@@ -28,6 +28,7 @@ export class Process {
   #calls = 0;
   #timers = 0;
   #dieAtCall: number | null;
+  readonly #dieAtPlace: string | null;
 
   constructor(world: World, onDeath: (process: Process) => void) {
     this.no = world.processes.length + 1;
@@ -44,6 +45,7 @@ export class Process {
     };
     world.processes.push(this.life);
     this.#dieAtCall = world.faults.dieAtCall();
+    this.#dieAtPlace = world.faults.dieAtPlace();
     const dieAfterMs = world.faults.dieAfterMs();
     if (dieAfterMs !== null)
       world.scheduler.after(dieAfterMs, `kill ${this.no}`, () => this.#maybeCrash('between events'));
@@ -77,7 +79,7 @@ export class Process {
   /** Counts a call into the world. Returns false if the call has no effect, because the process is dead or crashes now. */
   touch(place: string): boolean {
     if (!this.#alive) return false;
-    if (++this.#calls === this.#dieAtCall) this.#maybeCrash(place);
+    if (++this.#calls === this.#dieAtCall || place === this.#dieAtPlace) this.#maybeCrash(place);
     return this.#alive;
   }
 

@@ -193,7 +193,8 @@ export class LocalContext implements LiveCell {
   #deadlineAt(frame: number, seen: { readonly now: number; readonly nowFrame: number } = this): number {
     if (this.#deadline === 0) return 0;
     const forkMs = this.run.amendments.pausedMs(this.createdAt, frame);
-    return this.#deadline + this.#inFlight.idleMs + forkMs + pausedMs(this.account.activity.pauses, seen);
+    const waitedMs = /* probe: deadline-waits */ pausedMs(this.account.activity.pauses, seen);
+    return this.#deadline + this.#inFlight.idleMs + forkMs + waitedMs;
   }
 
   get deadlineAbove(): number {

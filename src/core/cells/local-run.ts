@@ -58,6 +58,8 @@ export class LocalRun {
   #shares: Map<CellId, CellShare> | null = null;
   #mail: MailDelivery | null = null;
   #questions: QuestionRoom | null = null;
+  /** Whoever requested the run: the caller on a server, or whoever owns the workspace. */
+  requestedBy = 'operator';
   /** The cells that wait for a person while nothing in them or below them works. */
   readonly #paused = new Set<CellId>();
   #recordedCrossings: ReadonlyMap<CellId, ReadonlyMap<number, ReceivedCrossing>> | null = null;
@@ -165,6 +167,8 @@ export class LocalRun {
 
   /** Nothing is kept about questions before the first one. */
   #nextQuestion(frame: Frame): void {
+    if (frame.record.type === 'open' || frame.record.type === 'fork')
+      this.requestedBy = frame.record.caller ?? 'operator';
     if (frame.record.type === 'begin' && frame.record.do === 'ask') this.questions.fold.next(frame);
     else this.#questions?.fold.next(frame);
   }

@@ -2,6 +2,7 @@
 //
 //   question-recorded-before-wait. A question is in the log before anybody waits for its answer.
 //   ruling-names-what-was-shown. An answer names the hash of the arguments that its sender was shown; another one changes nothing.
+//   ruling-by-those-who-may. Whoever the rule of the question leaves out answers nothing, whatever was checked before.
 //   question-settles-once. The first ruling that decides it is the last that is taken.
 //   expired-is-denied. Nobody's silence allows a call.
 import { CloisterError, omitUndefined } from '#base';
@@ -39,6 +40,8 @@ type AskingRun = {
   readonly ports: Pick<RunPorts, 'clock' | 'validate' | 'expiries'>;
   readonly door: Door;
   readonly nextFrame: number;
+  /** Whoever requested the run. */
+  readonly requestedBy: string;
   time(): number;
   redactFor(agent: Agent | null): Redact | null;
   write(cell: CellId, at: number, record: FrameRecord): Frame<Crossed>;
@@ -67,15 +70,17 @@ export class QuestionRoom {
   start(cell: AskingCell, started: InFlightOperation<AskOperation>): void {
     const asked = this.fold.of(cell.cellId, started.no)!;
     const waiting: WaitingQuestion = { cell, started, stopTimer: () => undefined };
+    // After a crash, the answer may be there already. It was given to this call, whatever was said about the same one elsewhere.
+    const decided = verdictOf(asked.question, asked.rulings);
+    // probe: question-decided
+    if (decided !== null) return this.#settle(waiting, this.#result(asked, decided));
     const remembered = this.fold.rememberedFor(asked);
     if (remembered !== undefined) return this.#settle(waiting, { verdict: 'allow', remembered });
-    // After a crash, the answer may be there already.
-    const decided = verdictOf(asked.question, asked.rulings);
-    if (decided !== null) return this.#settle(waiting, this.#result(asked, decided));
     this.#waiting.set(asked.frame, waiting);
     const { clock, expiries } = this.#run.ports;
     const expire = (): void => {
       this.#waiting.delete(asked.frame);
+      // probe: question-expires
       this.#settle(waiting, { verdict: 'deny', expired: true });
     };
     waiting.stopTimer =
@@ -88,12 +93,13 @@ export class QuestionRoom {
     started.stop = stop;
   }
 
-  /** Records the answer. Throws `question_answered`, `question_changed` or `answer_invalid`. */
+  /** Records the answer. Throws `question_answered`, `question_unknown`, `question_changed` or `answer_invalid`. */
   answer(answer: Answer): 'allowed' | 'denied' | 'waiting' {
     const asked = this.fold.askedIn(answer.frame);
     const waiting = this.#waiting.get(answer.frame);
     if (asked === undefined || waiting === undefined) throw new CloisterError('question_answered');
-    // probe: ruling-once
+    // probe: ruling-by
+    if (!mayAnswer(asked.question, answer, this.#run.requestedBy)) throw new CloisterError('question_unknown');
     if (asked.rulings.some(({ by }) => by === answer.by))
       throw new CloisterError('question_answered', `${answer.by} has answered it; others must do so too.`);
     if (this.#run.time() >= asked.until) throw new CloisterError('question_answered', 'It has expired.');
@@ -108,6 +114,7 @@ export class QuestionRoom {
     const frame = this.#run.write(waiting.cell.cellId, at, { type: 'ruling', ...ruling });
     waiting.cell.receivedCrossings.addFromFrame(frame);
     if (decided === null) return 'waiting';
+    // probe: question-waits-no-longer
     this.#waiting.delete(asked.frame);
     waiting.stopTimer();
     this.#settle(waiting, /* probe: ruling-verdict */ { verdict: decided, ...saidIn(frame) });
@@ -162,6 +169,13 @@ export class QuestionRoom {
     };
   }
 }
+
+/** Whether the rule of the question leaves room for this right. Whether the person has it, their headend knows. */
+const mayAnswer = ({ rule = {} }: Question, { by, right }: Answer, requestedBy: string): boolean => {
+  if (rule.not === 'asker' && by === requestedBy) return false;
+  if (rule.by !== undefined) return right === 'named' && rule.by.includes(by);
+  return right !== 'named' && (right !== 'caller' || by === requestedBy);
+};
 
 /** For checking changed arguments: as many steps as a turn has. */
 const checkStepsMax = 1_000_000;

@@ -99,11 +99,14 @@ export class StepRunner implements StepContext {
 
   /** Starts the work synchronously if there is nothing to wait for: the common case with a log in memory. */
   #start(): void {
-    const { hold, repeat } = this.#started.operation;
+    const { hold, repeat, about, deadline } = this.#started.operation;
     if (this.#waiting !== undefined) return this.#watchDeadline();
     if (hold !== undefined && !this.#held) return this.#fail(this.#refusal());
+    // What a person allowed is not asked again after a crash, so their answer must be there before the call is made. A call that is
+    // only recorded, because nobody allowed it, has no deadline.
+    const isAllowed = about?.['ask'] !== undefined && deadline !== undefined;
     // probe: step-intent-durable
-    const durable = hold !== undefined || repeat !== 'free' ? this.#ports.log.durable() : undefined;
+    const durable = hold !== undefined || repeat !== 'free' || isAllowed ? this.#ports.log.durable() : undefined;
     const slots = this.#slots;
     if (durable === undefined && slots === undefined) return this.#work();
     this.#watchDeadline();

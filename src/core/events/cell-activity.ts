@@ -46,7 +46,7 @@ export class CellActivity {
   }
 
   get isPaused(): boolean {
-    return this.#working === 0 && this.#asking > 0;
+    return /* probe: cell-paused */ this.#working === 0 && this.#asking > 0;
   }
 
   /** Also above, if this cell begins or ceases to work or to wait. */

@@ -77,6 +77,7 @@ export class Questions {
     // Only the ruling that allowed the call covers others.
     if (result?.verdict === 'allow' && last?.remember === 'run')
       (this.#remembered ??= new Map()).set(coverage(asked), last.frame);
+    // probe: question-over
     if (this.#keepsEnded) this.#asked.set(key, { ...asked, ended: { at, result } });
     else this.#asked.delete(key);
   }
@@ -89,7 +90,8 @@ export const saidIn = ({ cell, contents }: Pick<Frame, 'cell' | 'contents'>): Pi
 };
 
 /** What an answer that is remembered covers: the same tool and arguments, in cells of the same definition. */
-const coverage = ({ digest, question: { tool, argsHash } }: AskedQuestion): string => `${digest} ${argsHash} ${tool}`;
+const coverage = ({ digest, question: { tool, argsHash } }: AskedQuestion): string =>
+  /* probe: answer-covers */ `${digest} ${argsHash} ${tool}`;
 
 /** The verdict that these rulings make; null: more people must allow the call. */
 export const verdictOf = (

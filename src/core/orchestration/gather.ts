@@ -33,8 +33,9 @@ const readTaskGoal = ({ prompt, input, reason }: Task): ChildGoal => ({
   reason,
 });
 
-/** How soon it looks again, at the earliest, whether a member still waits for a person. */
+/** How soon it looks again, at the earliest, whether a member still waits for a person: also a part of the time it has waited. */
 const askedAgainMs = 1_000;
+const askedAgainPart = 1 / 16;
 
 class GatherChain implements ToolCallChain {
   readonly begin: readonly LazyOperation[];
@@ -46,6 +47,9 @@ class GatherChain implements ToolCallChain {
   readonly #timeoutMs: number;
   readonly #startedAt: number;
   readonly #settled: { settled: Settlement<unknown>; no: number }[] = [];
+  /** How long each had waited for people when it was last looked at. */
+  readonly #askedMs: number[] = [];
+  #lookedAt: number;
   #unsettled: number;
   #timedOut = false;
 
@@ -64,6 +68,7 @@ class GatherChain implements ToolCallChain {
     this.#unsettled = children.length;
     this.#timeoutMs = timeoutMs;
     this.#startedAt = session.cell.runtime.now;
+    this.#lookedAt = this.#startedAt;
     this.begin = [
       ...children.map((child, place) => () => this.#noteChild(child, place)),
       { do: 'sleep', ms: timeoutMs, why: 'time-out' },
@@ -97,12 +102,17 @@ class GatherChain implements ToolCallChain {
       const child = this.#children[place];
       if (this.#settled[place] !== undefined || child === undefined) return 0;
       const askedMs = runtime.askedMs(child);
-      return askedMs === 0 ? 0 : Math.max(0, this.#startedAt + this.#timeoutMs + askedMs - runtime.now);
+      const leftMs = Math.max(0, this.#startedAt + this.#timeoutMs + askedMs - runtime.now);
+      const hasOnlyWaited = askedMs - (this.#askedMs[place] ?? 0) >= runtime.now - this.#lookedAt;
+      this.#askedMs[place] = askedMs;
+      if (askedMs === 0 || leftMs === 0) return 0;
+      return hasOnlyWaited ? Math.max(leftMs, askedMs * askedAgainPart) : leftMs;
     });
+    this.#lookedAt = runtime.now;
     const waiting = left.filter((ms) => ms > 0);
     return {
       places: left.flatMap((ms, place) => (ms === 0 && this.#settled[place] === undefined ? [place] : [])),
-      ms: waiting.length === 0 ? 0 : Math.max(askedAgainMs, Math.min(...waiting)),
+      ms: waiting.length === 0 ? 0 : Math.max(askedAgainMs, Math.ceil(Math.min(...waiting))),
     };
   }
 
