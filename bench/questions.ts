@@ -22,7 +22,7 @@ export const questionsBenchmark: Benchmark = {
         figure: asking.kilobytes - parked.kilobytes,
         figureUnit: 'KB',
         target: { atMost: 4 },
-        note: 'compared with a session whose tool call is under way',
+        note: 'compared with a session whose tool call is in flight',
       },
       {
         what: 'timers for all of them',
@@ -46,14 +46,14 @@ const heapWhile = async (waitsFor: 'tool' | 'person'): Promise<Waiting> => {
 
 const measure = async (waitsFor: 'tool' | 'person'): Promise<Waiting> => {
   const gate = Promise.withResolvers<void>();
-  let waiting = 0;
+  const waiting = { count: 0 };
   const lookup: ToolDefinition = {
     name: 'lookup',
     description: 'Looks one thing up.',
     inputSchema: { type: 'object', properties: { term: { type: 'string' } }, required: ['term'] },
     ...(waitsFor === 'person' ? { approve: true as const } : { outside: { called: () => undefined } }),
     execute: async () => {
-      waiting++;
+      waiting.count++;
       await gate.promise;
       return 'It is known.';
     },
@@ -66,11 +66,11 @@ const measure = async (waitsFor: 'tool' | 'person'): Promise<Waiting> => {
     const session = cloister.run('solo', goals.lookups(1));
     if (waitsFor === 'person')
       session.onWaiting((waits) => {
-        if (waits) waiting++;
+        if (waits) waiting.count++;
       });
     return session;
   });
-  while (waiting < sessions) await nextTick();
+  while (waiting.count < sessions) await nextTick();
   const result = {
     kilobytes: ((await liveHeap()) - before) / sessions / 1_024,
     timers: countTimers() - timersBefore,

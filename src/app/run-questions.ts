@@ -6,7 +6,7 @@
 //   answer-resumes-run. If nobody owns the run, whoever took the answer resumes it.
 import { CloisterError } from '#base';
 import type { ErrorCode, RunId } from '#base';
-import { readQuestionId } from '#contracts';
+import { operatorRight, readQuestionId } from '#contracts';
 import type {
   AnswerOptions,
   AnswerReceipt,
@@ -21,7 +21,6 @@ import type {
   Store,
 } from '#contracts';
 import { reportQuestions } from '#core/events';
-import { operatorRight } from './answer-right.ts';
 
 type RunQuestionsPorts = {
   readonly store: Pick<Store, 'read' | 'list' | 'signals' | 'removeSignal'>;
@@ -57,7 +56,7 @@ export class RunQuestions {
     for (const one of runs) found.push(...(await this.#read(one.run)));
     return found
       .filter(({ state }) => all || state === 'open')
-      .toSorted((one, other) => one.askedAt - other.askedAt || (one.id < other.id ? -1 : 1));
+      .toSorted((one, other) => one.askedAt - other.askedAt || frameOf(one) - frameOf(other));
   }
 
   /** A question of a run, whatever its state. Rejects with `question_unknown`. */
@@ -172,5 +171,7 @@ const receiptOf = ({ id, run, state }: QuestionReport): AnswerReceipt => ({
   run,
   state: state === 'open' ? 'waiting' : state === 'allowed' ? 'allowed' : 'denied',
 });
+
+const frameOf = ({ id }: QuestionReport): number => readQuestionId(id)?.frame ?? 0;
 
 const codeOf = (error: unknown): ErrorCode | null => (error instanceof CloisterError ? error.code : null);

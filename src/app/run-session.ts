@@ -38,7 +38,7 @@ import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts
 import { carryOutEarly, EarlyCommands, earlyCommands } from './early-commands.ts';
 import { followKeyedMessages } from './keyed-messages.ts';
 import type { KeyedMessages } from './keyed-messages.ts';
-import { awaitAnswer } from './await-answer.ts';
+import { receiveAnswer } from './mail-answer.ts';
 import { abortableIterator } from './frame-reader.ts';
 import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
@@ -176,7 +176,7 @@ export class LocalRunSession implements TeamSession, RunListener {
     checkOptions(options, { signal: 'signal', confirm: 'flag' });
     const { signal, confirm = true } = options;
     const isEarly = this.#early?.messages.some(({ id }) => id === message) === true;
-    const answer = await awaitAnswer(
+    const answer = await receiveAnswer(
       this,
       { feed: this.#openFeed(), outside: this.#openOutside() },
       { message, isEarly, signal },

@@ -126,8 +126,10 @@ export type {
   ReceiveRequest,
 } from './mail.ts';
 export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
-export type { AnswerContent, AnswerReceipt, AnswerRight, Question, QuestionAnswer } from './question.ts';
-export type { AnswerOptions, QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
+export type { AnswerOptions, AnswerReceipt } from './answer.ts';
+export { answerRight, operatorRight } from './answer.ts';
+export type { AnswerContent, AnswerRight, AnswerState, Question, QuestionAnswer } from './question.ts';
+export type { QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
 export { questionId, readQuestionId } from './question.ts';
 export type { ProtocolEvent } from './protocol.ts';
 export { canBeSignalled } from './run-command.ts';

@@ -1,7 +1,6 @@
 // Questions to people: a cell asks before it calls a marked tool, or because its agent may ask, and waits for the answer.
 import type { CellId, Hash, JsonObject, RunId } from '#base';
 import type { ApprovalRule } from './approval.ts';
-import type { RunSession } from './run-session.ts';
 
 /** A question as its cell asks it. `until` and the number of its operation are in the record that begins it. */
 export type Question = {
@@ -107,18 +106,8 @@ export type QuestionReport = {
   readonly state: 'open' | 'allowed' | 'denied' | 'expired' | 'cancelled';
 };
 
-/** What became of an answer. */
-export type AnswerReceipt = {
-  readonly question: string;
-  readonly run: RunId;
-  /**
-   * `waiting`: it was recorded, and more people must allow the call. `stored`: it is on disk, and whoever owns or resumes the run takes
-   * it.
-   */
-  readonly state: 'allowed' | 'denied' | 'waiting' | 'stored';
-  /** Set if nobody owned the run, and it was resumed here. */
-  readonly session?: RunSession;
-};
+/** What became of an answer. `waiting`: more people must allow the call. */
+export type AnswerState = 'allowed' | 'denied' | 'waiting';
 
 /** Which questions are listed: by default all that wait. */
 export type QuestionQuery = {
@@ -128,18 +117,6 @@ export type QuestionQuery = {
   readonly caller?: string;
   /** Also those that no longer wait. */
   readonly all?: boolean;
-};
-
-/** Who answers a question. */
-export type AnswerOptions = {
-  /** Their name, as it is recorded. Default: `operator`. */
-  readonly by?: string;
-  /** Chosen by the sender: the same answer, sent again with the same id, is taken once. Default: a new one. */
-  readonly id?: string;
-  /** Why they may answer; null: they may not. Default: as the operator, who owns the workspace, as far as the rule names nobody else. */
-  readonly right?: (question: QuestionReport) => AnswerRight | null;
-  /** How the run is resumed if nobody owns it. Default: here. */
-  readonly resume?: (run: RunId) => Promise<RunSession | undefined>;
 };
 
 /** The id of a question: its run, and the number of the frame that asks. */

@@ -1,7 +1,7 @@
 // What somebody outside can ask of a run, as data: headends and code parse into it, and commands that come before the run has
 // started wait in this form.
 import type { CellId } from '#base';
-import type { AnswerReceipt, AnswerRight, QuestionAnswer } from './question.ts';
+import type { AnswerRight, AnswerState, QuestionAnswer } from './question.ts';
 import type { Category } from './segment.ts';
 import type { TaskSpec } from './team.ts';
 
@@ -52,7 +52,7 @@ export type RunCommandResults = {
   'add-tasks': Promise<void>;
   finish: void;
   cancel: void;
-  answer: Promise<Exclude<AnswerReceipt['state'], 'stored'>>;
+  answer: Promise<AnswerState>;
 };
 
 /** What is done for each command, on something that the commands act on. */

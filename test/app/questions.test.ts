@@ -103,20 +103,16 @@ test('a tool that is marked asks at any depth, and is called once it is allowed'
 test('a person can change the arguments, which must fit, and the model is told', async () => {
   const sent: Sent = [];
   await using cloister = await openCloister({ agents: [office(sent)], store: 'memory' });
-  const [question] = await asked(cloister);
+  const session = cloister.run('lead', 'Go');
+  await waiting(session);
+  const [question] = await session.questions();
   const { id } = question!;
   expect(await codeOf(cloister.answer(id, { ...allow(question!), args: { to: 7 } }))).toBe('answer_invalid');
   expect(await codeOf(cloister.answer(id, { ...allow(question!), args: { to: 'eve', cc: 'x' } }))).toBe(
     'answer_invalid',
   );
   await cloister.answer(id, { ...allow(question!), args: { to: 'eve' } });
-  const { output } = await cloister.runs().then(async ([run]) => {
-    for (;;) {
-      const report = await cloister.show(run!.run);
-      if (report.status !== 'running') return report;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  });
+  const { output } = await session.outcome;
   expect(output).toContain('It was called with: {"to":"eve"}');
   expect(sent).toEqual([{ to: 'eve' }]);
 });

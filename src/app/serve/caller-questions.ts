@@ -4,6 +4,7 @@
 //       question is unknown to it. Whether it may answer follows from its token and from the operator's rule.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
+import { answerRight } from '#contracts';
 import type {
   AnswerReceipt,
   AnswerRight,
@@ -14,7 +15,6 @@ import type {
   QuestionReport,
   RunSession,
 } from '#contracts';
-import { answerRight } from '../answer-right.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
 type CallerQuestionsPorts = {

@@ -10,6 +10,7 @@ import type { CellId, Failure, Hash, Json } from '#base';
 import type {
   Agent,
   AnswerContent,
+  AnswerState,
   AskOperation,
   Crossed,
   Frame,
@@ -94,7 +95,7 @@ export class QuestionRoom {
   }
 
   /** Records the answer. Throws `question_answered`, `question_unknown`, `question_changed` or `answer_invalid`. */
-  answer(answer: Answer): 'allowed' | 'denied' | 'waiting' {
+  answer(answer: Answer): AnswerState {
     const asked = this.fold.askedIn(answer.frame);
     const waiting = this.#waiting.get(answer.frame);
     if (asked === undefined || waiting === undefined) throw new CloisterError('question_answered');

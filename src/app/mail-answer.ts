@@ -16,7 +16,7 @@ type AwaitedMessage = {
 };
 
 /** Rejects if no answer can come any more, and with `cancelled` if the signal is aborted. */
-export const awaitAnswer = async (
+export const receiveAnswer = async (
   { run, outcome }: Pick<RunSession, 'run' | 'outcome'>,
   { feed, outside }: Readers,
   { message, isEarly, signal }: AwaitedMessage,
