@@ -149,6 +149,7 @@ export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
 export type { AnswerContent, AnswerReceipt, AnswerRight, Question, QuestionAnswer } from './question.ts';
 export type { AnswerOptions, QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
 export { questionId, readQuestionId } from './question.ts';
+export { answerRight, operatorRight } from './answer-right.ts';
 export type { ProtocolEvent } from './protocol.ts';
 export { canBeSignalled } from './run-command.ts';
 export type {
@@ -262,24 +263,18 @@ export type {
   SocketRoute,
   PlainRoute,
 } from './route.ts';
+export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
+export type { CallerCheckpoint, CallerCheckpoints, CallerQuestion, CallerQuestions } from './agent-service.ts';
+export type { CallerReceipt, CallerRun, CallerRunReports, CallerRunSummary, CallResult } from './agent-service.ts';
+export type { CheckpointContinuation, ClientCall, ClientRules, ClientTool, ClientToolPause } from './agent-service.ts';
 export type {
-  AnswerPiece,
-  AgentRequest,
-  Caller,
-  CallerQuestions,
   ClientToolResults,
-  CallResult,
-} from './agent-service.ts';
-export type { ClientCall, ClientRules, ClientTool, CallerRun, RunMessage, ClientToolPause } from './agent-service.ts';
-export type {
-  ServedRun,
-  AgentService,
-  RequestState,
-  CallerRunReports,
   EventPage,
   ForkRequest,
+  RequestState,
+  RunMessage,
+  ServedRun,
 } from './agent-service.ts';
-export type { BranchRequest, CallerCheckpoint, CallerCheckpoints, CheckpointContinuation } from './agent-service.ts';
 export { callerConversationName, callerNameCharsMax, callerPrefix } from './caller-conversation.ts';
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';

@@ -2,14 +2,14 @@
 //
 //   answer-right-from-operator. It follows from the operator's rule, the caller of the run and the answerer's token; nothing that a
 //       model, a message or a tool writes is among its inputs.
-import type { AnswerRight, QuestionReport } from '#contracts';
+import type { AnswerRight, QuestionReport } from './question.ts';
 
 type Answerer = {
   readonly name: string;
   /** Owns the workspace: the command line, and code. */
   readonly isOperator?: boolean;
   /** Whether its token answers for this agent. */
-  answersFor?(agent: string): boolean;
+  readonly answersFor?: (agent: string) => boolean;
 };
 
 /** Null: it may not. */
