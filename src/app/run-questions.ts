@@ -11,7 +11,6 @@ import type {
   AnswerOptions,
   AnswerReceipt,
   Clock,
-  Frame,
   Ids,
   QuestionAnswer,
   QuestionQuery,
@@ -23,7 +22,7 @@ import type {
 import { reportQuestions } from '#core/events';
 
 type RunQuestionsPorts = {
-  readonly store: Pick<Store, 'read' | 'list' | 'signals' | 'removeSignal'>;
+  readonly store: Pick<Store, 'read' | 'list' | 'hashPrefix' | 'signals' | 'removeSignal'>;
   readonly clock: Clock;
   readonly ids: Ids;
   /** The run, if it is live in this process. */
@@ -40,6 +39,7 @@ type Resume = NonNullable<AnswerOptions['resume']>;
 
 export class RunQuestions {
   readonly #ports: RunQuestionsPorts;
+  readonly #known = new KnownQuestions();
 
   constructor(ports: RunQuestionsPorts) {
     this.#ports = ports;
@@ -76,13 +76,13 @@ export class RunQuestions {
     if (right === null) throw unknownQuestion(id);
     // The same answer, sent again.
     if (isTaken(question, signal)) return receiptOf(question);
-    if (question.state !== 'open') throw new CloisterError('question_answered', `Question ${id}: ${question.state}.`);
+    if (question.state !== 'open') throw answeredError(id, question.state);
     if (answer.sha256 !== question.sha256) throw new CloisterError('question_changed', `Question ${id}.`);
     const { frame } = readQuestionId(id)!;
     const command: RunCommand<'answer'> = { ...answer, do: 'answer', frame, by, right, id: signal };
     const live = this.#ports.live(question.run);
     if (live === undefined) {
-      const { resume = this.#ports.resume } = options;
+      const { resume = (run) => this.#ports.resume(run) } = options;
       return this.#sendAway(question, { by, id: signal, command }, resume);
     }
     const state = await live.do(command);
@@ -93,15 +93,18 @@ export class RunQuestions {
   /** The answer is for another process, or for whoever resumes the run. */
   async #sendAway(question: QuestionReport, sent: SentAnswer, resume: Resume): Promise<AnswerReceipt> {
     const { run } = question;
-    await this.#ports.signal(run, sent.command, sent);
+    await this.#ports.signal(run, sent.command, sent).catch((error: unknown) => {
+      throw codeOf(error) === 'run_ended' ? answeredError(question.id, 'cancelled') : error;
+    });
     const resumed = new ResumedRun(this.#resumeIfLeft(run, resume));
     for (let waits = 0; waits < waitsMax; waits++) {
+      // Read before the log: once the signal is gone, what became of it is there.
+      const isWaiting = await this.#isWaiting(run, sent.id);
       const now = await this.find(question.id);
       if (isTaken(now, sent.id)) return { ...receiptOf(now), ...resumed.session };
-      if (now.state !== 'open') throw new CloisterError('question_answered', `Question ${question.id}: ${now.state}.`);
+      if (now.state !== 'open') throw answeredError(question.id, now.state);
       if (codeOf(resumed.failed) === 'replay_differs') return this.#refuseStale(question, sent, resumed.failed);
-      if (!(await this.#isWaiting(run, sent.id)))
-        throw new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
+      if (!isWaiting) throw new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
       const waited = Promise.withResolvers<void>();
       this.#ports.clock.timer(waitMs, waited.resolve);
       await waited.promise;
@@ -127,17 +130,45 @@ export class RunQuestions {
 
   async #read(run: RunId): Promise<readonly QuestionReport[]> {
     await this.#ports.durable(run);
-    return this.#withExpired(await this.#ports.store.read(run));
+    const { frames } = await this.#ports.store.hashPrefix(run);
+    return this.#withExpired(this.#known.at(run, frames) ?? (await this.#readLog(run)));
+  }
+
+  async #readLog(run: RunId): Promise<readonly QuestionReport[]> {
+    const frames = await this.#ports.store.read(run);
+    const questions = reportQuestions(frames);
+    this.#known.set(run, frames.length, questions);
+    return questions;
   }
 
   /** Nobody may be there to record that a question has expired. */
-  #withExpired(frames: readonly Frame[]): readonly QuestionReport[] {
+  #withExpired(questions: readonly QuestionReport[]): readonly QuestionReport[] {
     const now = this.#ports.clock.now();
-    return reportQuestions(frames).map((one) =>
-      one.state === 'open' && one.until <= now ? { ...one, state: 'expired' } : one,
-    );
+    return questions.map((one) => (one.state === 'open' && one.until <= now ? { ...one, state: 'expired' } : one));
   }
 }
+
+/** The questions of runs that were read lately, so that a list of many open questions reads only the logs that have grown. */
+class KnownQuestions {
+  /** In the order in which they were read. */
+  readonly #byRun = new Map<RunId, { readonly frames: number; readonly questions: readonly QuestionReport[] }>();
+
+  at(run: RunId, frames: number): readonly QuestionReport[] | undefined {
+    const known = this.#byRun.get(run);
+    return known?.frames === frames ? known.questions : undefined;
+  }
+
+  /** `frames`: how many frames the log had. */
+  set(run: RunId, frames: number, questions: readonly QuestionReport[]): void {
+    this.#byRun.delete(run);
+    // Long ones are read again each time.
+    if (JSON.stringify(questions).length > knownCharsMax) return;
+    this.#byRun.set(run, { frames, questions });
+    if (this.#byRun.size > knownMax) this.#byRun.delete(this.#byRun.keys().next().value!);
+  }
+}
+
+const [knownMax, knownCharsMax] = [4_096, 4_096];
 
 /** A run that is being resumed, or not: somebody else may have it, or nobody here can resume it. */
 class ResumedRun {
@@ -146,12 +177,12 @@ class ResumedRun {
 
   constructor(resuming: Promise<RunSession | undefined>) {
     const fail = (error: unknown): void => void (this.failed = error);
-    const started = (session: RunSession | undefined): void => {
+    const take = (session: RunSession | undefined): void => {
       if (session === undefined) return;
       this.session = { session };
       session.outcome.catch(fail);
     };
-    resuming.then(started, fail);
+    resuming.then(take, fail);
   }
 }
 
@@ -160,6 +191,9 @@ const [waitMs, waitsMax] = [50, 100];
 
 const unknownQuestion = (id: string): CloisterError =>
   new CloisterError('question_unknown', `Question "${id.slice(0, 120)}".`);
+
+const answeredError = (id: string, state: QuestionReport['state']): CloisterError =>
+  new CloisterError('question_answered', `Question ${id}: ${state}.`);
 
 /** A run that cannot be read has no questions for anybody. */
 const unreadable = (): readonly never[] => [];

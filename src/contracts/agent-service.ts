@@ -1,5 +1,5 @@
 // The interface of the runtime for headends that serve clients.
-import type { JsonObject, RunId } from '#base';
+import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
@@ -93,16 +93,40 @@ export type CallResult = {
 /** The client's input for a run that is waiting for tool results. `messages`: texts sent along with them. */
 export type ClientToolResults = { readonly results: readonly CallResult[]; readonly messages: readonly string[] };
 
+/**
+ * A question as a caller sees it. Whoever answers for the runs of others is told what is asked and for whom; where in that run the agent
+ * stands is told only to those who see the run.
+ */
+export type CallerQuestion = Omit<QuestionReport, 'cell' | 'path' | 'caller' | 'answers'> & {
+  readonly answers: readonly Omit<QuestionReport['answers'][number], 'signal'>[];
+  /** Whether this caller can answer it now. */
+  readonly mayAnswer: boolean;
+  /** Only for those who see the run. */
+  readonly cell?: CellId;
+  readonly path?: readonly string[];
+  /** Whose run asks, if it is not this caller's. */
+  readonly caller?: string | null;
+};
+
 /** The questions to people that a caller sees, and may answer. */
 export type CallerQuestions = {
-  /** Those that wait, of one run or of all: of its own runs, and of others that it may answer. */
-  list(caller: Caller, run?: string): Promise<readonly QuestionReport[]>;
+  /** Those that wait, of one run or of all, oldest first: of its own runs, and of others that it may answer. */
+  list(caller: Caller, run?: string): Promise<readonly CallerQuestion[]>;
+  /** One of them, also if it no longer waits. Rejects with `question_unknown`. */
+  find(caller: Caller, question: string): Promise<CallerQuestion>;
   /**
-   * Answers one. `id`: the same answer, sent again, is taken once. Rejects with `question_unknown` (also for one that is not the caller's
-   * to answer), `question_answered`, `question_changed`, `question_stale` or `answer_invalid`.
+   * Answers one; an answer to a run that waits in this process first waits for a slot. Rejects with `question_unknown` (also for one that is
+   * not the caller's to answer), `question_answered`, `question_changed`, `question_stale`, `answer_invalid`, `server_busy`, or
+   * `key_reused` for another answer with the same key.
    */
-  answer(caller: Caller, question: string, answer: QuestionAnswer, id?: string): Promise<AnswerReceipt>;
+  answer(caller: Caller, question: string, answer: QuestionAnswer, sending?: AnswerSending): Promise<CallerReceipt>;
 };
+
+/** `key`: the same answer, sent again by this caller, is taken once. `signal`: removes it from the queue for a slot. */
+export type AnswerSending = { readonly key?: string | undefined; readonly signal?: AbortSignal | undefined };
+
+/** What became of a caller's answer. */
+export type CallerReceipt = Omit<AnswerReceipt, 'session'>;
 
 export interface AgentService {
   /** What the operator allows clients to send and to see. */
@@ -156,10 +180,13 @@ export interface AgentService {
   /** The state of the nth request of a run of this caller, counted from 1. Undefined: unknown, or no longer stored. */
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
   /** Newest first, at most `most`. */
-  runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
+  runs(caller: Caller, most: number): Promise<readonly CallerRunSummary[]>;
   /** Rejects with `run_unknown`, also for runs of other callers. */
   find(caller: Caller, run: string): Promise<CallerRun>;
 }
+
+/** `asks`: it runs in this process, and waits for people. */
+export type CallerRunSummary = RunSummary & { readonly asks?: boolean };
 
 /** The state of a request: still running, ended with tool calls for the client, or ended with the run. */
 export type RequestState =

@@ -231,24 +231,18 @@ export type {
   SocketRoute,
   PlainRoute,
 } from './route.ts';
+export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
+export type { CallerCheckpoint, CallerCheckpoints, CallerQuestion, CallerQuestions } from './agent-service.ts';
+export type { CallerReceipt, CallerRun, CallerRunReports, CallerRunSummary, CallResult } from './agent-service.ts';
+export type { CheckpointContinuation, ClientCall, ClientRules, ClientTool, ClientToolPause } from './agent-service.ts';
 export type {
-  AnswerPiece,
-  AgentRequest,
-  Caller,
-  CallerQuestions,
   ClientToolResults,
-  CallResult,
-} from './agent-service.ts';
-export type { ClientCall, ClientRules, ClientTool, CallerRun, RunMessage, ClientToolPause } from './agent-service.ts';
-export type {
-  ServedRun,
-  AgentService,
-  RequestState,
-  CallerRunReports,
   EventPage,
   ForkRequest,
+  RequestState,
+  RunMessage,
+  ServedRun,
 } from './agent-service.ts';
-export type { BranchRequest, CallerCheckpoint, CallerCheckpoints, CheckpointContinuation } from './agent-service.ts';
 export { callerConversationName, callerNameCharsMax, callerPrefix } from './caller-conversation.ts';
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';

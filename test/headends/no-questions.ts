@@ -4,5 +4,6 @@ import type { CallerQuestions } from '#contracts';
 
 export const noQuestions: CallerQuestions = {
   list: async () => [],
+  find: () => Promise.reject(new CloisterError('question_unknown')),
   answer: () => Promise.reject(new CloisterError('question_unknown')),
 };

@@ -6,7 +6,7 @@
 //   watcher-only-reads. A caller that may only watch starts, sends and stops nothing, and what it reads counts as unread.
 //   service-request-in-budget. A request is a run of its own, within the budget of its token. It holds a slot until it has
 //       ended, except while it waits for its client or for messages.
-import { agentNamed, CloisterError, omitUndefined, PromptlyReleasingMap } from '#base';
+import { agentNamed, CloisterError, omitUndefined } from '#base';
 import type { RunId } from '#base';
 import { outcomeAsSeen } from '#contracts';
 import type {
@@ -19,12 +19,12 @@ import type {
   ClientRules,
   ForkRequest,
   CallerRun,
+  CallerRunSummary,
   RunOutcome,
   RunCommand,
   RunCommandName,
   RunCommandResults,
   RunSession,
-  RunSummary,
   ServedRun,
   AgentService,
   RequestState,
@@ -44,15 +44,16 @@ import { findCallerRun, listCallerRuns } from './caller-runs.ts';
 import type { ActiveRun, RunHolds, ServeRunRequest } from './served-run.ts';
 import type { RunSlot } from './slot-queue.ts';
 import { createRunSlot } from './slot-queue.ts';
-import { finishResident, givesWork, ResidentSessions } from './resident-sessions.ts';
+import { givesWork, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
+import { LiveRuns } from './live-runs.ts';
 import { KeyedRequests } from './keyed-requests.ts';
-import { letGo, serveRun } from './served-run.ts';
+import { serveRun } from './served-run.ts';
 import { signalRun } from './signal-run.ts';
 
 export class LocalAgentService implements AgentService {
   readonly #ports: AgentServicePorts;
-  readonly #live = new PromptlyReleasingMap<RunId, ActiveRun>();
+  readonly #live: LiveRuns;
   readonly #allowances: Allowances;
   readonly #tools: ClientTools;
   readonly #residents: ResidentSessions;
@@ -65,14 +66,10 @@ export class LocalAgentService implements AgentService {
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
   /** How a further request of a run is served. */
   readonly #requests = new WeakMap<ClientRun, { readonly serveRequest: ServeRunRequest; readonly slot: RunSlot }>();
-  /** Requests that wait for a slot or for their run to start. */
-  readonly #starting = new PromptlyReleasingMap<number, Promise<ServedRun>>();
-  #startCount = 0;
-  #stopping = false;
-  #hasLetGo = false;
 
   constructor(ports: AgentServicePorts) {
     this.#ports = ports;
+    this.#live = new LiveRuns(ports.clock);
     this.#agents = new CallerAgents(ports.cloister, ports.agents);
     this.#residents = new ResidentSessions(ports.clock);
     this.#allowances = new Allowances(
@@ -84,7 +81,7 @@ export class LocalAgentService implements AgentService {
       ...ports,
       agent: (caller, name) => this.agent(caller, name),
       find: (caller, run) => this.find(caller, run),
-      start: (...args) => this.#whileStarting(this.#startWithSlot(...args)),
+      start: (...args) => this.#live.whileStarting(this.#startWithSlot(...args)),
     });
     this.#keyed = new KeyedRequests({
       ...ports,
@@ -94,12 +91,13 @@ export class LocalAgentService implements AgentService {
     this.#resumer = new InterruptedRunResumer({
       ...ports,
       isLive: (run) => this.#live.get(run) !== undefined,
-      resume: (caller, run, signal) => this.#whileStarting(this.#resumeWithSlot(caller, run, signal, true)),
+      resume: (caller, run, signal) => this.#live.whileStarting(this.#resumeWithSlot(caller, run, signal, true)),
     });
     this.questions = new LocalCallerQuestions({
       ...ports,
+      withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
       resume: async (caller, run) => {
-        await this.#whileStarting(this.#resumeWithSlot(caller, run, undefined, true));
+        await this.#live.whileStarting(this.#resumeWithSlot(caller, run, undefined, true));
         return this.#live.get(run)?.session;
       },
     });
@@ -139,11 +137,11 @@ export class LocalAgentService implements AgentService {
         : this.#keyed.start(caller, { ...request, key: request.key }, (only) =>
             this.#startWithSlot(caller, request, signal, { only }),
           );
-    return this.#whileStarting(started);
+    return this.#live.whileStarting(started);
   }
 
   resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun> {
-    return this.#whileStarting(this.#resumeWithSlot(caller, run, signal));
+    return this.#live.whileStarting(this.#resumeWithSlot(caller, run, signal));
   }
 
   async #resumeWithSlot(caller: Caller, run: string, signal?: AbortSignal, detached = false): Promise<ServedRun> {
@@ -158,15 +156,7 @@ export class LocalAgentService implements AgentService {
       const { request, ...kind } = await planFork(await this.find(caller, run), fork, entry);
       return this.#startWithSlot(caller, request, signal, kind);
     };
-    return this.#whileStarting(start());
-  }
-
-  #whileStarting(started: Promise<ServedRun>): Promise<ServedRun> {
-    const nth = this.#startCount++;
-    this.#starting.set(nth, started);
-    const over = (): void => this.#starting.delete(nth);
-    started.then(over, over);
-    return started;
+    return this.#live.whileStarting(start());
   }
 
   async #startWithSlot(
@@ -177,6 +167,8 @@ export class LocalAgentService implements AgentService {
   ): Promise<ServedRun> {
     const entry = this.#ports.tokens.actingEntry(caller);
     const agent = this.agent(caller, request.agent);
+    // One that is taken up again waited before.
+    if (!detached) this.#live.checkWaiting(caller);
     // No caller gets more than the agent's definition allows.
     const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.caps.budget);
     const { cloister, slots } = this.#ports;
@@ -205,6 +197,11 @@ export class LocalAgentService implements AgentService {
       const withTools = client === undefined ? options : { ...options, tools: client.definitions };
       const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
       session = started instanceof Promise ? await started : started;
+      if (!session.resident) {
+        // Only now is it known that it needs no place among the residents.
+        resident?.discard();
+        resident = undefined;
+      }
       const held = { caller, agent, request, slot, settle, client, resident };
       served = this.#serve(session, held, detached ? undefined : signal);
     } catch (error) {
@@ -225,13 +222,13 @@ export class LocalAgentService implements AgentService {
     signal?: AbortSignal,
   ): Promise<ServedRun> {
     this.#ports.tokens.actingEntry(caller);
-    this.#checkOpen();
+    this.#live.checkOpen();
     const client = this.#tools.findRun(caller, results);
     const served = this.#requests.get(client);
     if (served === undefined) throw new CloisterError('defect', 'A waiting run was not started here.');
     return served.slot.runWithSlot(() => {
       try {
-        this.#checkOpen();
+        this.#live.checkOpen();
         // Another request may have delivered the results while this one was queued.
         this.#tools.deliver(caller, results);
       } catch (error) {
@@ -244,10 +241,6 @@ export class LocalAgentService implements AgentService {
     }, signal);
   }
 
-  #checkOpen(): void {
-    if (this.#stopping) throw new CloisterError('server_stopping');
-  }
-
   awaits(caller: Caller, calls: readonly string[]): boolean {
     return this.#tools.awaits(caller, calls);
   }
@@ -258,8 +251,8 @@ export class LocalAgentService implements AgentService {
     command: RunCommand<K>,
     signal?: AbortSignal,
   ): Promise<RunCommandResults[K]> {
-    refuseAnswerCommand(command);
     this.#ports.tokens.actingEntry(caller);
+    refuseAnswerCommand(command);
     const { summary } = await this.find(caller, run);
     const session = this.#live.get(summary.run)?.session;
     if (session === undefined) return signalRun({ ...this.#ports, caller, resumer: this.#resumer }, summary, command);
@@ -277,7 +270,7 @@ export class LocalAgentService implements AgentService {
     return this.#tools.requestState(caller, run, nth);
   }
 
-  runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
+  runs(caller: Caller, most: number): Promise<readonly CallerRunSummary[]> {
     return listCallerRuns(this.#ports.cloister, this.#live, caller, most);
   }
 
@@ -291,28 +284,14 @@ export class LocalAgentService implements AgentService {
   }
 
   /**
-   * Waits up to `graceMs` for running runs. After that, a client that disconnects no longer ends its run: the remaining runs are
-   * left to be resumed. Runs that need their client's tools cannot be resumed and are cancelled. A second call may use a shorter time.
+   * Waits up to `graceMs` for running runs, but not for people: runs that wait for them are left to be resumed at once. After that, a
+   * client that disconnects no longer ends its run, and the remaining runs are left too. Runs that need their client's tools cannot be
+   * resumed and are cancelled. A second call may use a shorter time. Returns the runs that were left.
    */
-  async drain(graceMs: number): Promise<readonly RunId[]> {
-    this.#stopping = true;
+  drain(graceMs: number): Promise<readonly RunId[]> {
     this.#resumer.stop();
     this.#tools.stop();
-    for (const { session } of this.#live.values()) finishResident(session);
-    const late = Promise.withResolvers<void>();
-    const stop = this.#ports.clock.timer(graceMs, late.resolve);
-    await Promise.race([this.#idle(), late.promise]);
-    stop();
-    this.#hasLetGo = true;
-    return letGo(this.#live.values());
-  }
-
-  async #idle(): Promise<void> {
-    while (this.#live.size + this.#starting.size > 0)
-      await Promise.allSettled([
-        ...this.#starting.values(),
-        ...this.#live.values().map(({ session }) => session.outcome),
-      ]);
+    return this.#live.drain(graceMs);
   }
 
   #serve(session: RunSession, held: RunHolds, signal: AbortSignal | undefined): ServedRun {
@@ -327,15 +306,13 @@ export class LocalAgentService implements AgentService {
       // probe: serve-started-at
       startedAt: clock.now(),
       outcome: reported.promise,
-      onDisconnect: () => {
-        if (!this.#hasLetGo) session.cancel();
-      },
+      onDisconnect: () => this.#live.disconnect(active),
       detach: () =>
         reported.reject(new CloisterError('server_stopping', `Run ${run} was not finished; it can be resumed.`)),
     };
     const serveRequest = serveRun(active, clients.activity);
     if (client !== undefined) this.#requests.set(client, { serveRequest, slot });
-    this.#live.set(run, active);
+    this.#live.add(active);
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);
     session.onWaiting((waits) => (waits ? slot.release() : slot.reacquire()));
@@ -351,7 +328,6 @@ export class LocalAgentService implements AgentService {
       this.#resumer.resumeLater();
     });
     outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
-    if (this.#stopping) finishResident(session);
     return serveRequest(signal);
   }
 }

@@ -10,6 +10,7 @@ import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { clientFailure } from '#headends/shared';
 import { checkpointValues } from './checkpoint-shapes.ts';
 import { jsonReply, pathParameter, restRoute } from './described-route.ts';
+import { answerReceiptShape, questionAnswerShape, questionShape } from './question-shapes.ts';
 import {
   agentShape,
   answerShape,
@@ -83,6 +84,9 @@ const namedValues: readonly Shape[] = [
   ledgerShape,
   taskShape,
   ...checkpointValues,
+  questionShape,
+  questionAnswerShape,
+  answerReceiptShape,
   replayShape,
   diffShape,
   runMessageShape,

@@ -5,6 +5,7 @@ import type { RestWorld } from './agent-routes.ts';
 import { attachmentRoute } from './attachment-route.ts';
 import { checkpointRoutes } from './checkpoint-routes.ts';
 import { liveAgentRoutes } from './live-agent-routes.ts';
+import { questionRoutes } from './question-routes.ts';
 import { reportRoutes } from './report-routes.ts';
 import { runRoutes } from './run-routes.ts';
 
@@ -12,6 +13,7 @@ export const restRoutes = (service: AgentService, world: RestWorld): readonly Ht
   ...runRoutes(service),
   ...reportRoutes(service),
   attachmentRoute(service),
+  ...questionRoutes(service),
   ...checkpointRoutes(service),
   ...liveAgentRoutes(service),
   ...agentRoutes(service, world),
@@ -25,7 +27,17 @@ export const restRoutes = (service: AgentService, world: RestWorld): readonly Ht
 // the path for later use.
 
 /** Paths below /v1 that have routes. */
-const routed = ['models', 'messages', 'responses', 'chat', 'completions', 'runs', 'agents', 'checkpoints'] as const;
+const routed = [
+  'models',
+  'messages',
+  'responses',
+  'chat',
+  'completions',
+  'runs',
+  'agents',
+  'checkpoints',
+  'questions',
+] as const;
 
 /** Paths below /v1 that clients may request. */
 const expected = [

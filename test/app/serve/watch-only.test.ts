@@ -72,7 +72,7 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
   // A new method does not compile before it is in this table.
   const acts: Readonly<Record<keyof AgentService, readonly [(caller: Caller) => unknown, unknown]>> = {
     clients: [() => 'rules', 'rules'],
-    questions: [() => 'see caller-questions.test.ts', 'see caller-questions.test.ts'],
+    questions: [() => 'see questions.test.ts', 'see questions.test.ts'],
     checkpoints: [() => 'see caller-checkpoints.test.ts', 'see caller-checkpoints.test.ts'],
     agents: [(caller) => service.agents(caller), []],
     agent: [(caller) => service.agent(caller, 'echo'), 'watch_only'],

@@ -2,6 +2,8 @@
 import { agentNamed, CloisterError } from '#base';
 import type { CellId, Hash, Json, JsonObject, RunId } from '#base';
 import type {
+  CallerQuestion,
+  CallerQuestions,
   Agent,
   AgentRequest,
   AdmittedRequest,
@@ -27,7 +29,6 @@ import type {
 } from '#contracts';
 import { defineAgent } from '#core/orchestration';
 import { restRoutes } from '#headends/rest';
-import { noQuestions } from '../no-questions.ts';
 
 export const writer = defineAgent({
   name: 'writer',
@@ -137,6 +138,26 @@ export type Behaviour = {
   readonly eventsThrow?: Error;
 };
 
+const question: CallerQuestion = {
+  id: 'q-r1-3',
+  run: 'r1' as RunId,
+  cell: rootCell,
+  agent: 'writer',
+  path: ['writer'],
+  tool: 'send',
+  args: { to: 'x' },
+  sha256: '0',
+  why: 'tool',
+  askedAt: 1,
+  until: 2,
+  need: 2,
+  by: ['ops'],
+  not: 'asker',
+  answers: [{ by: 'ops', allow: true, at: 1, args: { to: 'y' } }],
+  state: 'open',
+  mayAnswer: false,
+};
+
 export class FakeService implements AgentService {
   readonly clients = { system: false, tools: false, activity: false, compat: false };
   readonly storedRuns = new Map<string, StoredRun>();
@@ -161,8 +182,16 @@ export class FakeService implements AgentService {
     return `---\n# ${this.agent(caller, name).name}\n---\n`;
   }
 
+  readonly questions: CallerQuestions = {
+    list: async () => [question],
+    find: async () => ({ ...question, caller: 'ben' }),
+    answer: async () => ({
+      question: question.id,
+      run: question.run,
+      state: this.behaviour.state === 'ended' ? 'stored' : 'waiting',
+    }),
+  };
   /** One, of the run r1. */
-  readonly questions = noQuestions;
   readonly checkpoints: CallerCheckpoints = {
     list: async () => [checkpoint],
     show: async () => ({
