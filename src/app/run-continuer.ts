@@ -82,7 +82,8 @@ export class RunContinuer {
       const problems = await checkFiles(frames, workspaces, run);
       if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
       const saved = frames.some(mayBelongToConversation) && (await isTurn(run));
-      return this.#ports.runs.start(run, { ...resumable, log, saved }, signal);
+      const signals = await store.signals(run);
+      return this.#ports.runs.start(run, { ...resumable, log, saved, signals }, signal);
     } catch (error) {
       await log.close();
       throw error;

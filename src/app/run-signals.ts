@@ -106,18 +106,11 @@ export class RunSignals {
     return sent || (await store.signals(run)).some((one) => isSameMessage(one.id, id));
   }
 
-  /** The run is owned by this process now. `isResumed`: signals may have waited for it. A run that was cancelled does no more work. */
-  open(session: LocalRunSession, isResumed: boolean): Promise<void> | undefined {
+  /** The run is owned by this process now. `waiting`: what was asked of it before. A run that was cancelled does no more work. */
+  open(session: LocalRunSession, waiting: readonly Signal[]): void {
     const { run } = session;
     this.#owned.set(run, session);
     this.#stopWatching ??= this.#ports.store.watchSignals(() => void this.#read());
-    // A new run is known to nobody yet.
-    return isResumed ? this.#takeWaiting(session) : undefined;
-  }
-
-  async #takeWaiting(session: LocalRunSession): Promise<void> {
-    const { run } = session;
-    const waiting = await this.#ports.store.signals(run);
     if (waiting.some(({ body }) => isObject(body['command']) && body['command']['do'] === 'cancel')) session.cancel();
     for (const signal of waiting) this.#take(signal);
   }

@@ -142,8 +142,7 @@ export class Runs {
     try {
       if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
       if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
-      const opened = this.#signals.open(session, 'recorded' in start);
-      if (opened !== undefined) await opened;
+      this.#signals.open(session, 'recorded' in start ? (start.signals ?? []) : []);
       return await this.#runOn(log, session, start);
     } finally {
       await log.close();
