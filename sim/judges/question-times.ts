@@ -48,7 +48,8 @@ const judgeExpiries = (run: RunHistory, clockWasSet: boolean, report: ReportProb
 
 /** Nobody runs out of time because a person takes theirs. */
 const judgeDeadlines = (run: RunHistory, report: ReportProblem): number => {
-  if (questionsIn(run).size === 0) return 0;
+  // In a fork, deadlines move with the next operation only; another judge knows them.
+  if (questionsIn(run).size === 0 || run.forkedFrom !== null) return 0;
   const gathers = withChildren(run.agent).some(({ gather }) => gather !== null);
   // Members that `gather` no longer waits for end in the same way.
   if (gathers) return 0;

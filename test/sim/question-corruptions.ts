@@ -60,7 +60,13 @@ const withExpiry = (history: History): boolean => expired(history) !== undefined
 const withCall = (history: History): boolean => allowedCall(history) !== undefined;
 const withCovered = (history: History): boolean => covered(history) !== undefined;
 const told = (key: 'state' | 'code') => (history: Loose) =>
-  history.answers.find((one: Loose) => one.told !== null && key in one.told);
+  history.answers.find(
+    (one: Loose) =>
+      one.told !== null &&
+      key in one.told &&
+      // It was not sent twice.
+      history.answers.filter(({ answer }: Loose) => answer.id === one.answer.id).length === 1,
+  );
 const withRefused = (history: History): boolean => withAnswer(history) && told('code')(history) !== undefined;
 
 const onAnswered = (
@@ -114,7 +120,7 @@ export const questionCorruptions: Readonly<Record<string, readonly Corruption[]>
     onAnswered(({ ask, history }) => insertFrame(history, ask, { ...ask, record: { ...ask.record, op: 900 } })),
     { to: withRefused, change: (history) => (told('code')(history).told = { state: 'allowed' }) },
     {
-      to: withAnswer,
+      to: (history) => told('state')(history) !== undefined,
       change: (history) => (told('state')(history).told = { code: 'question_answered' }),
     },
   ],

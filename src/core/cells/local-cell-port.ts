@@ -86,7 +86,7 @@ export class LocalCellPort implements CellPort {
   get ageMs(): number {
     const { now, nowFrame, createdAt, createdInFrame, run, account } = this.#cell;
     const downMs = run.downBetween(createdInFrame, nowFrame);
-    return now - createdAt - downMs - pausedMs(account.activity.pauses, this.#cell, run);
+    return now - createdAt - downMs - /* probe: age-waits */ pausedMs(account.activity.pauses, this.#cell, run);
   }
 
   get deadline(): number {

@@ -77,6 +77,7 @@ export class QuestionRoom {
     if (decided !== null) return this.#settle(waiting, this.#result(asked, decided));
     const remembered = this.fold.rememberedFor(asked);
     if (remembered !== undefined) return this.#settle(waiting, { verdict: 'allow', remembered });
+    // probe: question-waits
     this.#waiting.set(asked.frame, waiting);
     const { clock, expiries } = this.#run.ports;
     const expire = (): void => {
@@ -110,6 +111,7 @@ export class QuestionRoom {
     const at = this.#run.time();
     const decided = verdictOf(asked.question, [...asked.rulings, ruling]);
     const content = decided === null ? null : answerContent(asked, ruling);
+    // probe: answer-crosses
     if (content !== null) this.#cross(waiting.cell.cellId, JSON.stringify(content), at);
     // probe: ruling-record
     const frame = this.#run.write(waiting.cell.cellId, at, { type: 'ruling', ...ruling });
