@@ -2,6 +2,7 @@
 //
 //   screen-cursor-below. Between draws the cursor is at the start of the line below the drawing.
 //   screen-drawing-fits. A drawing never has more lines than the screen, so moving up reaches its first line.
+//   screen-paused-silent. While it is paused, it writes nothing.
 //   screen-closed-whole. After `close` the cursor is visible, and the last drawing stays in full; after `erase` nothing of it
 //       stays.
 import { stripVTControlCharacters } from 'node:util';
@@ -12,6 +13,8 @@ import { width } from './sanitize-text.ts';
 type LiveScreen = {
   /** Lets `print` write whole lines above the drawing. */
   printAbove(print: () => void): void;
+  /** Leaves the terminal to others until the returned function is called; prints come after that. */
+  pause(): () => void;
   close(): void;
   /** Closes it, and leaves nothing of the drawing. */
   erase(): void;
@@ -39,6 +42,8 @@ export const openLiveScreen = (
   let drawnColumns = columnsOf(stream);
   let stopTimer: (() => void) | undefined;
   let closed = false;
+  /** What is to be printed after a pause; null: it is not paused. */
+  let held: (() => void)[] | null = null;
 
   const draw = (linesMax: number): void => {
     const columns = columnsOf(stream);
@@ -69,8 +74,17 @@ export const openLiveScreen = (
     else printAbove(print);
     stopTimer = timer(redrawMs, tick);
   };
+  const resume = (): void => {
+    const prints = held;
+    held = null;
+    if (closed || prints === null) return;
+    stream.write(control.hideCursor);
+    for (const print of prints) print();
+    tick();
+  };
   const close = (last: () => void): void => {
     if (closed) return;
+    resume();
     closed = true;
     stopTimer?.();
     const print = takeAbove();
@@ -84,7 +98,17 @@ export const openLiveScreen = (
   return {
     printAbove: (print) => {
       if (closed) print();
+      else if (held !== null) held.push(print);
       else printAbove(print);
+    },
+    pause: () => {
+      if (!closed && held === null) {
+        stopTimer?.();
+        erase();
+        stream.write(control.showCursor);
+        held = [];
+      }
+      return resume;
     },
     close: () => close(() => draw(Number.POSITIVE_INFINITY)),
     erase: () => close(erase),

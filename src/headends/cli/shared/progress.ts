@@ -19,6 +19,8 @@ export type Progress = {
   notice(words: string): void;
   /** Lets `print` write whole lines, without disturbing what is drawn. */
   printAbove(print: () => void): void;
+  /** Leaves the terminal to a question, until the returned function is called. */
+  pause(): () => void;
   close(): void;
   /** Closes it, and leaves nothing of what is drawn. */
   erase(): void;
@@ -64,14 +66,28 @@ export const openProgress = (
     case 'verbose':
       return openLines(world, { verbose: mode === 'verbose', runProgress, answer });
     case 'none':
-      return { ...nothingDrawn, note: () => {}, notice: (words) => err.print(words) };
+      return { ...openPlainScreen(), note: () => {}, notice: (words) => err.print(words) };
   }
 };
 
-const nothingDrawn: Pick<Progress, 'printAbove' | 'close' | 'erase'> = {
-  printAbove: (print) => print(),
-  close: () => {},
-  erase: () => {},
+type PlainScreen = Pick<Progress, 'printAbove' | 'pause' | 'close' | 'erase'>;
+
+const openPlainScreen = (): PlainScreen => {
+  let held: (() => void)[] | null = null;
+  const resume = (): void => {
+    const prints = held ?? [];
+    held = null;
+    for (const print of prints) print();
+  };
+  return {
+    printAbove: (print) => (held === null ? print() : void held.push(print)),
+    pause: () => {
+      held ??= [];
+      return resume;
+    },
+    close: resume,
+    erase: resume,
+  };
 };
 
 type LinesOptions = {
@@ -83,7 +99,7 @@ type LinesOptions = {
 /** On a terminal, lines are printed above the end of the answer, which is still being written. */
 const openLines = (world: ProgressWorld, { verbose, runProgress, answer }: LinesOptions): Progress => {
   const { err } = world.output;
-  const screen = answer === null ? nothingDrawn : openAnswerScreen(world, answer, () => []);
+  const screen = answer === null ? openPlainScreen() : openAnswerScreen(world, answer, () => []);
   const fit = (line: string): readonly string[] =>
     world.terminal.stderr.isTTY === true ? fitEventLine(line, err.columns) : [line];
   return {
@@ -104,7 +120,7 @@ const openAnswerScreen = (
   { terminal: { stdout, stderr }, output: { out }, system }: ProgressWorld,
   answer: AnswerView['text'],
   below: Drawing,
-): Pick<Progress, 'printAbove' | 'close' | 'erase'> => {
+): PlainScreen => {
   const takeAbove = (): (() => void) | null => {
     const lines = answer?.takeLines() ?? [];
     return lines.length === 0 ? null : () => out.print(...lines);

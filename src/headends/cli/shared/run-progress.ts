@@ -220,6 +220,8 @@ export const activityText = (view: CellProgress): string => {
       `tool ${tool.name}${tools.length > 0 ? ` +${tools.length}` : ''}`,
       ...(children > 0 ? [waitsFor] : []),
     ].join(', ');
+  const [question] = names('question');
+  if (question !== undefined) return `asks a person: ${question.name}`;
   if (view.idle) return 'waiting';
   if (children > 0) return waitsFor;
   return view.waiting ? 'waiting to retry' : 'thinking';
