@@ -1,19 +1,7 @@
 export type { AgentData, AgentInput, AgentShortForms, Duration, LimitOptions } from './agent.ts';
-export type {
-  Agent,
-  AgentOptions,
-  AgentDefinition,
-  Limits,
-  OutputFormat,
-  ModelSettings,
-  SpawnOptions,
-  AgentCaps,
-  InputFormat,
-  AgentNeeds,
-  AgentPermissions,
-  AgentSignature,
-  AgentTeam,
-} from './agent.ts';
+export type { Agent, AgentCaps, AgentDefinition, AgentNeeds, AgentOptions, AgentPermissions } from './agent.ts';
+export type { AgentSignature, AgentTeam, InputFormat, Limits, ModelSettings } from './agent.ts';
+export type { OutputFormat, SpawnOptions } from './agent.ts';
 export { approvalRulesShape, markNamePattern } from './approval-rules.ts';
 export type { Skill, SkillDigest } from './skill.ts';
 export type {
