@@ -120,6 +120,11 @@ export type CallerQuestions = {
    * `key_reused` for another answer with the same key.
    */
   answer(caller: Caller, question: string, answer: QuestionAnswer, sending?: AnswerSending): Promise<CallerReceipt>;
+  /**
+   * Reads on after an answer: a further reader of a run of this caller, from its start. Rejects with `run_unknown` (also for runs of other callers), and with
+   * `run_owned` if it does not run in this process and has not ended.
+   */
+  followRun(caller: Caller, run: string): Promise<ServedRun>;
 };
 
 /** `key`: the same answer, sent again by this caller, is taken once. `signal`: removes it from the queue for a slot. */
@@ -227,7 +232,7 @@ export type ServedRun = {
   /** Every failure so far; undefined for a caller who does not see causes. */
   causes(): Promise<readonly Cause[] | undefined>;
   /**
-   * The answer as it is streamed. Ends with the run, or when the run waits for its client. All texts together end with the whole
+   * The answer as it is streamed. Ends with the run, or when the run waits for its client. All pieces of text together end with the whole
    * answer, if there is one.
    */
   pieces(): AsyncIterable<AnswerPiece>;
@@ -236,6 +241,11 @@ export type ServedRun = {
    * has ended. `outcome` then contains what was spent since the previous request.
    */
   pause?(): Promise<ClientToolPause | null>;
+  /**
+   * Not with client tools: the questions that this caller may answer, once the run does nothing but wait for people; from then on, a
+   * client that disconnects does not end the run. Never resolves if there are none.
+   */
+  asked?(): Promise<readonly CallerQuestion[]>;
   cancel(): void;
 };
 
@@ -247,8 +257,8 @@ export type ClientToolPause = {
   readonly spent: SpentTokens;
 };
 
-/** `activity`: a description of what agents and tools are doing. */
-export type AnswerPiece = { readonly type: 'text' | 'activity'; readonly text: string };
+/** `activity`: a description of what agents and tools are doing. `question`: says that a person is asked. */
+export type AnswerPiece = { readonly type: 'text' | 'activity' | 'question'; readonly text: string };
 
 /** One message of a run's dialog. `unasked`, `delivered`: for messages of agents to the caller while the run is running. */
 export type RunMessage = StoredDialogMessage & {

@@ -6,4 +6,5 @@ export const noQuestions: CallerQuestions = {
   list: async () => [],
   find: () => Promise.reject(new CloisterError('question_unknown')),
   answer: () => Promise.reject(new CloisterError('question_unknown')),
+  followRun: () => Promise.reject(new CloisterError('run_unknown')),
 };

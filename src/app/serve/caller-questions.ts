@@ -18,6 +18,7 @@ import type {
   QuestionAnswer,
   QuestionReport,
   RunSession,
+  ServedRun,
 } from '#contracts';
 import type { TokenRegistry } from './token-registry.ts';
 
@@ -26,6 +27,7 @@ type CallerQuestionsPorts = {
   readonly tokens: TokenRegistry;
   /** Resumes a run of a caller, in one of its slots. */
   readonly resume: (caller: Caller, run: RunId) => Promise<RunSession | undefined>;
+  readonly follow: (caller: Caller, run: string) => Promise<ServedRun>;
   /** Gives an answer to a run once the run has a slot, if it waits here. */
   readonly withSlot: <T>(run: RunId, answer: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 };
@@ -76,6 +78,11 @@ export class LocalCallerQuestions implements CallerQuestions {
       });
     const { session: _session, ...told } = await (asked.state === 'open' ? withSlot(run, send, signal) : send());
     return told;
+  }
+
+  async followRun(caller: Caller, run: string): Promise<ServedRun> {
+    this.#ports.tokens.actingEntry(caller);
+    return this.#ports.follow(caller, run);
   }
 
   async #find(id: string): Promise<QuestionReport | undefined> {

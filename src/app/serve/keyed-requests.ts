@@ -9,6 +9,7 @@ import { outcomeAsSeen } from '#contracts';
 import type {
   AgentRequest,
   Caller,
+  CallerRun,
   ClientRules,
   Clock,
   RunArchive,
@@ -55,6 +56,15 @@ export class KeyedRequests {
         await new Promise<void>((resolve) => void this.#ports.clock.timer(retryMs, resolve));
       }
     }
+  }
+
+  /** A further reader of a run that was found. Rejects with `run_owned` if it does not run here and has not ended. */
+  async follow(caller: Caller, find: () => Promise<CallerRun>): Promise<ServedRun> {
+    const { summary, report } = await find();
+    const active = this.#ports.findActive(summary.run);
+    if (active !== undefined) return serveActive(active, this.#ports.clients.activity);
+    if (summary.state !== 'ended') throw new CloisterError('run_owned', `Run ${summary.run} is not running here.`);
+    return servedFromReport(await report(), caller);
   }
 
   /** Null if there is no such run. Rejects with `key_reused`, or with `run_owned` if another process runs it. */

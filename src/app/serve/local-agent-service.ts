@@ -95,6 +95,7 @@ export class LocalAgentService implements AgentService {
     });
     this.questions = new LocalCallerQuestions({
       ...ports,
+      follow: (caller, run) => this.#keyed.follow(caller, () => this.find(caller, run)),
       withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
       resume: async (caller, run) => {
         await this.#live.whileStarting(this.#resumeWithSlot(caller, run, undefined, true));
@@ -307,6 +308,7 @@ export class LocalAgentService implements AgentService {
       startedAt: clock.now(),
       outcome: reported.promise,
       onDisconnect: () => this.#live.disconnect(active),
+      questions: () => this.questions.list(caller, run),
       detach: () =>
         reported.reject(new CloisterError('server_stopping', `Run ${run} was not finished; it can be resumed.`)),
     };

@@ -6,7 +6,7 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { outcomeAsSeen, seesCauses } from '#contracts';
-import type { ServedRun, Agent, AgentRequest, Caller, RunOutcome, RunSession } from '#contracts';
+import type { Agent, AgentRequest, Caller, CallerQuestion, RunOutcome, RunSession, ServedRun } from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
 import { answerPieces, eagerEvents } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
@@ -35,6 +35,8 @@ export type ActiveRun = RunHolds & {
   readonly outcome: Promise<RunOutcome>;
   /** Called when the client disconnects. */
   readonly onDisconnect: () => void;
+  /** The questions of the run that wait, as its caller sees them. */
+  readonly questions: () => Promise<readonly CallerQuestion[]>;
   /** Rejects the outcome for those who wait for it, while the run itself is left to be resumed. */
   readonly detach: () => void;
 };
@@ -99,5 +101,25 @@ const serveWholeRun = (active: ActiveRun, options: PiecesOptions, signal: AbortS
     outcome,
     events: () => events,
     pieces: () => answerPieces(events, outcome, options),
+    asked: async () => {
+      const questions = await whenAsked(active);
+      over();
+      return questions;
+    },
   };
 };
+
+const whenAsked = ({ session, questions, outcome }: ActiveRun): Promise<readonly CallerQuestion[]> =>
+  new Promise((resolve, reject) => {
+    const look = async (): Promise<void> => {
+      const own = (await questions()).filter(({ mayAnswer }) => mayAnswer);
+      if (own.length === 0) return;
+      stop();
+      resolve(own);
+    };
+    const stop = session.onWaiting((waits) => {
+      if (waits) look().catch(reject);
+    });
+    outcome.then(stop, stop);
+    if (session.waitsForPeople) look().catch(reject);
+  });

@@ -185,6 +185,7 @@ export class FakeService implements AgentService {
   readonly questions: CallerQuestions = {
     list: async () => [question],
     find: async () => ({ ...question, caller: 'ben' }),
+    followRun: () => Promise.reject(new CloisterError('run_unknown')),
     answer: async () => ({
       question: question.id,
       run: question.run,
