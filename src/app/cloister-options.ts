@@ -40,6 +40,8 @@ export type CloisterOptions = {
   readonly retention?: Partial<Retention>;
   /** How often a running run of a conversation is saved; default: every 30 seconds, and at its end. */
   readonly autosaveMs?: number;
+  /** How long the tool servers of an agent that waits for a person stay open; its next call opens them again. Default: 5 minutes. */
+  readonly serverIdleMs?: number;
   /** The time; for tests. */
   readonly clock?: Clock;
   /** Random ids; for tests. */
@@ -70,6 +72,7 @@ const optionsShape = {
     defaultAgent: { ...orNull(string()), expected: 'the name of an agent' },
     retention: object({}, Object.fromEntries(Object.keys(retentionDefault).map((name) => [name, most]))),
     autosaveMs: most,
+    serverIdleMs: most,
     parallel: whole(1, 10_000),
   } satisfies Record<keyof Omit<CloisterOptions, 'agents'>, Shape>),
   expected: 'an object of options',

@@ -65,6 +65,7 @@ export const openConfigured = async (
     startInfo: runStartInfo(options),
     recordedBy: { format: recordFormats.newest, build: buildName() },
     conversationSettings,
+    serverIdleMs: options.serverIdleMs,
     stalls: stallMonitor(options, now),
     openPauses: systemPauses,
   });

@@ -15,7 +15,7 @@ import type { EarliestTimer } from './earliest-timer.ts';
 const closingMsMax = 5_000;
 
 /** When tool servers of cells that wait for people are closed. */
-export type IdleSources = { readonly timer: EarliestTimer; readonly clock: Clock; readonly restAfterMs: number };
+export type IdleSources = { readonly timer: EarliestTimer; readonly clock: Clock; readonly serverIdleMs: number };
 
 /** The models and tools of one run's sessions: those that are kept ready, and those that are being closed. */
 export class LocalRunResources implements RunResources {
@@ -44,10 +44,10 @@ export class LocalRunResources implements RunResources {
     timers.get(cell)?.();
     timers.delete(cell);
     if (!paused) return;
-    const { timer, clock, restAfterMs } = this.#idle;
+    const { timer, clock, serverIdleMs } = this.#idle;
     timers.set(
       cell,
-      timer.at(clock.now() + restAfterMs, () => void Promise.all(sources.map((source) => source.rest()))),
+      timer.at(clock.now() + serverIdleMs, () => void Promise.all(sources.map((source) => source.rest()))),
     );
   }
 

@@ -40,10 +40,10 @@ export class Runs {
   #closed = false;
 
   constructor(shared: SharedPorts, agents: AgentList, autosave: RunHost['autosave']) {
-    const { store, ids, clock, restAfterMs = restAfterMsDefault } = shared;
+    const { store, ids, clock, serverIdleMs = serverIdleMsDefault } = shared;
     const timer = new EarliestTimer(clock);
     this.#shared = shared;
-    this.#idle = { timer, clock, restAfterMs };
+    this.#idle = { timer, clock, serverIdleMs };
     this.#ports = { ...sharedRunPorts(shared, agents), expiries: timer };
     this.#signals = new RunSignals(shared, agents);
     this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
@@ -181,7 +181,7 @@ export class Runs {
 }
 
 /** How long tool servers of a cell that waits for people stay open. */
-const restAfterMsDefault = 5 * 60_000;
+const serverIdleMsDefault = 5 * 60_000;
 
 const startOrResume = (start: RunStart, ports: RunPorts): Run =>
   'recorded' in start ? resumeRun(start, ports) : startRun(start.agent, start.goal, start.budget, ports, start);

@@ -23,7 +23,7 @@ export type SharedPorts = SchemaProblems & {
   /** How conversations and checkpoints are stored; by default without files. */
   readonly conversationSettings?: ConversationSettings;
   /** How long the tool servers of a cell that waits for people stay open. Default: 5 minutes. */
-  readonly restAfterMs?: number | undefined;
+  readonly serverIdleMs?: number | undefined;
   /** Both absent where there is no real time. */
   readonly stalls?: StallMonitor | undefined;
   readonly openPauses?: OpenPauses | undefined;

@@ -289,3 +289,51 @@ test('a thousand open questions are listed and answered', async () => {
   expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['completed']));
   expect(sent).toHaveLength(1_000);
 });
+
+test('the tool servers of a cell that waits for a person are closed after a while, and opened again for the call', async () => {
+  const sent: Sent = [];
+  const clock = virtualClock();
+  const opened: string[] = [];
+  const source = (name: string) => ({
+    name,
+    list: async () => {
+      opened.push(`open ${name}`);
+      return { tools: [sendTool(sent)], close: async () => void opened.push(`close ${name}`) };
+    },
+  });
+  const clerk = agent(
+    'clerk',
+    [{ when: { turn: 1 }, reply: { calls: [{ tool: 'post__send', args: { to: 'ann' } }] } }, { reply: '{{results}}' }],
+    { tools: [source('post')] },
+  );
+  const desk = agent(
+    'desk',
+    [{ when: { turn: 1 }, reply: { calls: [{ tool: 'clerk', args: { prompt: 'Go' } }] } }, { reply: '{{results}}' }],
+    { agents: [clerk], tools: [source('shelf')] },
+  );
+  await using cloister = await openCloister({ agents: [desk], store: 'memory', clock, serverIdleMs: 60_000 });
+  const session = cloister.run('desk', 'Go');
+  await waiting(session);
+  await clock.advance(59_000);
+  expect(opened).toEqual(['open shelf', 'open post']);
+  await clock.advance(2_000);
+  expect(opened.slice(2).toSorted()).toEqual(['close post', 'close shelf']);
+  const [question] = await session.questions();
+  await cloister.answer(question!.id, allow(question!));
+  expect((await session.outcome).output).toContain('Sent to ann.');
+  expect(opened.slice(4)).toEqual(['open post', 'close post']);
+});
+
+test('a tool that the operator marks while a run waits makes its questions stale, and is not called', async () => {
+  await using folder = await temporaryFolder();
+  const sent: Sent = [];
+  const names = ['ann'];
+  const other = (approve: readonly string[]) => office(sent, names, { tools: [sendTool(sent), 'write_file'], approve });
+  const owner = await openCloister({ agents: [other([])], workspace: folder.path });
+  await waiting(owner.run('lead', 'Go'));
+  await owner.close();
+  await using next = await openCloister({ agents: [other(['write_file'])], workspace: folder.path });
+  const [question] = await next.questions();
+  expect(await codeOf(next.answer(question!.id, allow(question!)))).toBe('question_stale');
+  expect(sent).toEqual([]);
+});
