@@ -337,3 +337,37 @@ test('a tool that the operator marks while a run waits makes its questions stale
   expect(await codeOf(next.answer(question!.id, allow(question!)))).toBe('question_stale');
   expect(sent).toEqual([]);
 });
+
+test('an agent that has answered waits for a spawned one as long as that one waits for a person', async () => {
+  const sent: Sent = [];
+  const clock = virtualClock();
+  const clerk = agent(
+    'clerk',
+    [
+      { when: { turn: 1 }, reply: { calls: [{ tool: 'send', args: { to: 'ann' } }] } },
+      { reply: 'Written: {{results}}' },
+    ],
+    { tools: [sendTool(sent)] },
+  );
+  const lead = agent(
+    'lead',
+    [
+      {
+        when: { turn: 1 },
+        reply: { calls: [{ tool: 'spawn_agent', args: { agent_id: 'clerk', initial_message: 'Go' } }] },
+      },
+      { reply: 'Somebody writes.' },
+    ],
+    { tools: ['spawn_agent'], spawns: { agents: [clerk], waitMs: 60_000 } },
+  );
+  await using cloister = await openCloister({ agents: [lead], store: 'memory', clock });
+  const session = cloister.run('lead', 'Go', { budget: { ms: 90_000 } });
+  await waiting(session);
+  await clock.advance(7_200_000);
+  const [question] = await session.questions();
+  await cloister.answer(question!.id, allow(question!));
+  const { status, spawned } = await session.outcome;
+  expect([status, spawned?.map(({ output }) => output)]).toEqual(['completed', ['Written: Sent to ann.']]);
+  expect((await cloister.audit(session.run)).problems).toEqual([]);
+  expect((await cloister.replay(session.run)).differences).toEqual([]);
+});
