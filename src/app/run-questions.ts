@@ -72,7 +72,6 @@ export class RunQuestions {
     const { by = 'operator', id: signal = `a-${this.#ports.ids.random()}` } = options;
     const question = await this.find(id);
     const right = (options.right ?? operatorRight(by))(question);
-    // probe: answer-right
     if (right === null) throw unknownQuestion(id);
     // The same answer, sent again.
     if (isTaken(question, signal)) return receiptOf(question);

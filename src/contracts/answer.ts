@@ -44,11 +44,11 @@ export const answerRight = (
   { by, not, caller, agent }: Pick<QuestionReport, 'by' | 'not' | 'caller' | 'agent'>,
   { name, isOperator = false, answersFor }: Answerer,
 ): AnswerRight | null => {
-  // probe: answer-not-asker
   if (not === 'asker' && name === (caller ?? 'operator')) return null;
   if (by !== null) return by.includes(name) ? 'named' : null;
   if (isOperator) return 'operator';
   if (name === caller) return 'caller';
+  // probe: answer-right
   return answersFor?.(agent) === true ? 'answers' : null;
 };
 

@@ -42,8 +42,8 @@ export class LocalCallerQuestions implements CallerQuestions {
   async list(caller: Caller, run?: string): Promise<readonly CallerQuestion[]> {
     const { cloister, tokens } = this.#ports;
     tokens.requireEntry(caller);
-    // probe: question-list
     const all = await cloister.questions(run === undefined ? {} : { run });
+    // probe: question-list
     return all.filter((question) => this.#sees(caller, question)).map((question) => this.#view(caller, question));
   }
 
@@ -114,7 +114,6 @@ export class LocalCallerQuestions implements CallerQuestions {
       ...asked,
       answers: answers.map(({ signal: _signal, ...one }) => one),
       mayAnswer: isWaitingForReader && this.#right(reader, whole) !== null,
-      // probe: question-place
       ...(this.#isOwn(reader, whole) ? { cell, path } : {}),
       ...(caller === reader.name ? {} : { caller }),
     };

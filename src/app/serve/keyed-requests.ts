@@ -60,11 +60,12 @@ export class KeyedRequests {
 
   /** A further reader of a run that was found. Rejects with `run_owned` if it does not run here and has not ended. */
   async follow(caller: Caller, find: () => Promise<CallerRun>): Promise<ServedRun> {
-    const { summary, report } = await find();
+    const found = await find();
+    const { summary } = found;
     const active = this.#ports.findActive(summary.run);
     if (active !== undefined) return serveActive(active, this.#ports.clients.activity);
     if (summary.state !== 'ended') throw new CloisterError('run_owned', `Run ${summary.run} is not running here.`);
-    return servedFromReport(await report(), caller);
+    return servedFromReport(await found.report(), caller);
   }
 
   /** Null if there is no such run. Rejects with `key_reused`, or with `run_owned` if another process runs it. */

@@ -48,7 +48,6 @@ export class LiveRuns {
 
   /** Throws `server_busy` if too many runs of this caller wait for people. */
   checkWaiting({ name }: Caller): void {
-    // probe: waiting-of-caller
     const own = this.#runs.values().filter(({ caller }) => caller.name === name);
     if (own.filter(({ session }) => session.waitsForPeople).length < waitingMax) return;
     const detail = `${waitingMax} of your runs wait for people. Answer their questions, or cancel some.`;
@@ -91,7 +90,6 @@ export class LiveRuns {
 
   /** A client that disconnects ends its run, unless the run waits for people: an answer can come long after a proxy has given up. */
   disconnect({ session }: Pick<ActiveRun, 'session'>): void {
-    // probe: disconnect-ends-run
     if (!this.#hasLetGo && !session.waitsForPeople) session.cancel();
   }
 

@@ -3,7 +3,8 @@ import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { readQuestionId } from '#contracts';
 import type { AgentService, Caller, CallerQuestion, ServedRun } from '#contracts';
-import { BodyFields, requestKey } from '#headends/shared';
+import { requestKey } from '#headends/shared';
+import type { BodyFields } from '#headends/shared';
 
 /** The client's answer to an approval request. */
 export type Approval = { readonly question: string; readonly allow: boolean; readonly reason?: string };
