@@ -151,7 +151,8 @@ const noteAgentsWhenBack = async ({ process, session }: SessionInProcess, watche
   for (let tries = 0; tries < 50 && process.alive && watched.endedAt === null; tries++) {
     const agents = session.agents();
     if (agents.length > 0) {
-      const after = writtenBy(watched, process.world)?.frames.at(-1) ?? null;
+      const { world } = process;
+      const after = writtenBy(watched, world)?.frames.at(-1)?.no ?? world.disk.length(session.run) - 1;
       watched.agentsWhenBack = { cells: agents.map(({ cell }) => cell), after };
       return;
     }

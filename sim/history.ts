@@ -99,8 +99,8 @@ export type FollowedSession = {
   taken: TakenMessage[] | null;
   /** Whether the listener stayed to the end of the run. */
   heardAll: boolean;
-  /** For a resumed resident: its agents when it was back. */
-  agentsWhenBack: { readonly cells: readonly CellId[]; readonly after: Frame | null } | null;
+  /** For a resumed resident: its agents when it was back, and the number of the newest frame then. */
+  agentsWhenBack: { readonly cells: readonly CellId[]; readonly after: number } | null;
   /** Whether somebody asked the whole run to finish. */
   askedToFinish: boolean;
 };
