@@ -276,6 +276,7 @@ describe('an answer is refused', () => {
 });
 
 describe('a run that waits for people', () => {
+  // invariant: answer-needs-slot
   test('holds no slot, and takes one before it continues', async () => {
     const { agent } = askingAgent();
     const { ask, post, answer, outputOf } = await serve(agent, { slots: { running: 1, waiting: 4 } });
@@ -303,6 +304,7 @@ describe('a run that waits for people', () => {
     await waiting;
   });
 
+  // invariant: drain-leaves-waiting-runs
   test('is left when the server stops, its client is told, and the next server takes it up again', async () => {
     await using folder = await temporaryFolder();
     const { agent, sent } = askingAgent();
@@ -369,6 +371,7 @@ test('of two answers at the same moment, from two servers, one is the ruling and
   expect((await there.answer('ops', second.asked[0]!)).body.state).toBe('allowed');
 });
 
+// invariant: waiting-runs-bounded
 test('a thousand runs wait: they are listed and answered quickly, and no more are started for their caller', async () => {
   const { agent } = askingAgent();
   const { post, questions, answer, get } = await serve(agent);
