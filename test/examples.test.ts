@@ -32,6 +32,11 @@ const says: Record<string, readonly RegExp[]> = {
     /- cost-analyst: About 90 dollars a month/u,
     /completed: 4 cells, audit ok: true, unattributed 0/u,
   ],
+  approval: [
+    /^desk > office > mailer wants to call mail__send for anna@example\.com\nallowed, completed: The office says: Sent to/u,
+    /^To: anna@example\.com$/mu,
+    /audit ok: true, unattributed 0/u,
+  ],
   continue: [
     /^(?:- part [1-6]: .*\n){6}reader at level 0: 1\d{4} bytes in its window\n/u,
     /reader at level 2: 1\d{4} bytes/u,
@@ -86,7 +91,7 @@ describe.concurrent('npm run example', () => {
     expect(await example(['helo'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(
-        'analysts, api, continue, dependencies, dungeon, hello, limits, patterns, research, skills, tested',
+        'analysts, api, approval, continue, dependencies, dungeon, hello, limits, patterns, research, skills, tested',
       ),
     });
   });

@@ -55,14 +55,14 @@ const opener = (agents: readonly Agent[], model: ReturnType<typeof rehearse>): D
 
 /** Lets time pass on the fake clock until the command has ended. */
 const toEnd = async (started: Cli): Promise<number> => {
-  let code: number | null = null;
-  void started.code.then((ended) => (code = ended));
-  for (let round = 0; code === null; round++) {
+  const ended: number[] = [];
+  void started.code.then((code) => ended.push(code));
+  for (let round = 0; ended.length === 0; round++) {
     if (round > 1000) throw new Error(`It does not end:\n${started.screen()}`);
     await started.pass(60);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-  return code;
+  return ended[0]!;
 };
 
 const start = (
@@ -357,6 +357,27 @@ test('`questions` lists those that wait, and with --all the others; an id shows 
   expect((await follow(['questions'], desk, null)).stdout).toBe('No question waits for an answer.\n');
   expect((await follow(['questions', '--all'], desk, null)).stdout).toContain('denied (operator: denied)');
   expect((await follow(['questions', 'q-nope'], desk, null)).code).toBe(1);
+});
+
+test('`runs` and `show` say that a run waits for people, and how to answer', async () => {
+  const desk = openDesk();
+  await follow(run, desk, null);
+  const [question] = await readOpen(desk);
+  const runs = (await follow(['runs'], desk, null)).stdout;
+  expect(runs).toContain('? asks (1)');
+  expect(runs).toContain(`1 run waits for people: 1 open question.`);
+  expect(runs).toContain(`npx cloister questions ${question!.id}\n`);
+  expect(runs).not.toContain('interrupted');
+  expect(JSON.parse((await follow(['runs', '--json'], desk, null)).stdout)).toMatchObject([{ questions: 1 }]);
+  const shown = (await follow(['show', 'last'], desk, null)).stdout;
+  expect(shown).toContain(`npx cloister answer ${question!.id} allow\n`);
+  expect(shown).toContain(`Or continue it here; at a terminal, you are asked:\n  npx cloister resume`);
+  expect((await follow(['show', 'last', '--transcript'], desk, null)).stdout).toContain(
+    `for a person: send (${question!.id})`,
+  );
+  await follow(['answer', question!.id, 'deny'], desk, null);
+  expect((await follow(['runs'], desk, null)).stdout).not.toContain('asks');
+  expect((await follow(['show', 'last'], desk, null)).stdout).not.toContain('waits for people');
 });
 
 describe('what an agent wrote', () => {

@@ -42,8 +42,7 @@ export const openLiveScreen = (
   let drawnColumns = columnsOf(stream);
   let stopTimer: (() => void) | undefined;
   let closed = false;
-  /** What is to be printed after a pause; null: it is not paused. */
-  let held: (() => void)[] | null = null;
+  const held = new HeldPrints();
 
   const draw = (linesMax: number): void => {
     const columns = columnsOf(stream);
@@ -75,11 +74,9 @@ export const openLiveScreen = (
     stopTimer = timer(redrawMs, tick);
   };
   const resume = (): void => {
-    const prints = held;
-    held = null;
-    if (closed || prints === null) return;
+    if (closed || !held.isPaused) return;
     stream.write(control.hideCursor);
-    for (const print of prints) print();
+    held.resume();
     tick();
   };
   const close = (last: () => void): void => {
@@ -98,22 +95,45 @@ export const openLiveScreen = (
   return {
     printAbove: (print) => {
       if (closed) print();
-      else if (held !== null) held.push(print);
-      else printAbove(print);
+      else held.print(print, printAbove);
     },
     pause: () => {
-      if (!closed && held === null) {
-        stopTimer?.();
-        erase();
-        stream.write(control.showCursor);
-        held = [];
-      }
+      if (closed || held.isPaused) return resume;
+      stopTimer?.();
+      erase();
+      stream.write(control.showCursor);
+      held.pause();
       return resume;
     },
     close: () => close(() => draw(Number.POSITIVE_INFINITY)),
     erase: () => close(erase),
   };
 };
+
+/** What is to be printed after a pause. */
+export class HeldPrints {
+  #prints: (() => void)[] | null = null;
+
+  get isPaused(): boolean {
+    return this.#prints !== null;
+  }
+
+  pause(): void {
+    this.#prints ??= [];
+  }
+
+  /** Now, by `printNow`, or after the pause. */
+  print(print: () => void, printNow: (print: () => void) => void): void {
+    if (this.#prints === null) printNow(print);
+    else this.#prints.push(print);
+  }
+
+  resume(): void {
+    const prints = this.#prints ?? [];
+    this.#prints = null;
+    for (const print of prints) print();
+  }
+}
 
 const linesMaxOf = ({ rows }: CliStream): number => Math.max(2, rows === undefined || rows === 0 ? 24 : rows) - 1;
 

@@ -7,7 +7,7 @@ import type { CommandContext, OutputFlags } from './define-command.ts';
 import { eventLine, fitEventLine } from './event-line.ts';
 import { formatDuration, describeCost, plural, compactNumber } from './format.ts';
 import { graphScreen } from './task-lines.ts';
-import { openLiveScreen } from './live-screen.ts';
+import { HeldPrints, openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import { sanitizeAll, truncateColumns } from './sanitize-text.ts';
 import { cellsInTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
@@ -73,16 +73,12 @@ export const openProgress = (
 type PlainScreen = Pick<Progress, 'printAbove' | 'pause' | 'close' | 'erase'>;
 
 const openPlainScreen = (): PlainScreen => {
-  let held: (() => void)[] | null = null;
-  const resume = (): void => {
-    const prints = held ?? [];
-    held = null;
-    for (const print of prints) print();
-  };
+  const held = new HeldPrints();
+  const resume = (): void => held.resume();
   return {
-    printAbove: (print) => (held === null ? print() : void held.push(print)),
+    printAbove: (print) => held.print(print, (now) => now()),
     pause: () => {
-      held ??= [];
+      held.pause();
       return resume;
     },
     close: resume,

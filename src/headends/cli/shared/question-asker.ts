@@ -42,7 +42,7 @@ export class QuestionAsker {
   /** The question at the prompt. `ended`: how, if it does not wait any more. */
   #current: { readonly id: string; ended: string | null } | null = null;
   #name: string | null = null;
-  #working: Promise<void> | null = null;
+  #isWorking = false;
   #hasNews = false;
   #closed = false;
   /** Its open questions, if the run was left. */
@@ -77,14 +77,12 @@ export class QuestionAsker {
 
   #look(): void {
     this.#hasNews = true;
-    this.#working ??= this.#work().finally(() => {
-      this.#working = null;
-      if (this.#hasNews && !this.#closed) this.#look();
-    });
+    if (!this.#isWorking) void this.#work();
   }
 
   /** Never rejects: the outcome says what is wrong with the run. */
   async #work(): Promise<void> {
+    this.#isWorking = true;
     try {
       while (this.#hasNews && !this.#closed) {
         this.#hasNews = false;
@@ -97,7 +95,9 @@ export class QuestionAsker {
         }
       }
     } catch {
-      this.#hasNews = false;
+      // Its records could not be read.
+    } finally {
+      this.#isWorking = false;
     }
   }
 
