@@ -61,7 +61,7 @@ export async function* responseEvents(
 
 type AskedQuestions = { readonly type: 'questions'; readonly questions: readonly CallerQuestion[] };
 
-/** The pieces of the answer; when the client is asked, the questions come last, after what was said before them. */
+/** The pieces of the answer; when the client is asked, the questions come last, after the text before them. */
 async function* piecesOrQuestions(run: ServedRun): AsyncGenerator<AnswerPiece | AskedQuestions> {
   const asked = run.asked?.().then(async (questions): Promise<AskedQuestions> => {
     // The pieces before are there, but not read yet.
