@@ -311,7 +311,7 @@ describe('a run that waits for people', () => {
     await gate.arrived(1);
     const refused = send(`/v1/questions/${id}`, { allow: true, sha256 });
     await clock.advance(4_000);
-    expect(await Promise.race([refused, 'waits'])).toBe('waits');
+    expect(await Promise.race([refused, Promise.resolve('waits')])).toBe('waits');
     await clock.advance(1_000);
     expect(codeOf(await refused)).toEqual([429, 'server_busy']);
     expect(asking.sent).toEqual([]);
