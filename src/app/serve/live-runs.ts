@@ -12,7 +12,7 @@ import { finishResident } from './resident-sessions.ts';
 import { letGo } from './served-run.ts';
 import type { ActiveRun } from './served-run.ts';
 
-const [waitingMax, retryAfterMs] = [1_000, 2_000];
+const [waitingMax, retryAfterMs, answerWaitMs] = [1_000, 2_000, 5_000];
 
 export class LiveRuns {
   readonly #clock: Clock;
@@ -54,13 +54,28 @@ export class LiveRuns {
     throw new CloisterError('server_busy', detail, { retryAfterMs });
   }
 
-  /** Gives an answer to a run, which may then continue. Rejects with what `answer` rejects with, or with `server_busy`. */
+  /**
+   * Gives an answer to a run, which may then continue. Rejects with what `answer` rejects with, or with `server_busy`: a person is told soon
+   * that there is no slot, and does not wait until some other run ends.
+   */
   async withSlot<T>(run: RunId, answer: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { session, slot } = this.#runs.get(run) ?? {};
     if (session?.waitsForPeople !== true) return answer();
+    const late = new AbortController();
+    const stopTimer = this.#clock.timer(answerWaitMs, () => late.abort());
+    const all = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+    const give = (): Promise<T> => {
+      stopTimer();
+      return answer();
+    };
     try {
-      return await slot!.runWithSlot(answer, signal);
+      return await slot!.runWithSlot(give, all);
+    } catch (error) {
+      if (!late.signal.aborted) throw error;
+      const detail = 'The run has no slot to continue in, so the answer was not taken. Send it again.';
+      throw new CloisterError('server_busy', detail, { retryAfterMs });
     } finally {
+      stopTimer();
       // It was refused, or more people must answer.
       if (session.waitsForPeople) slot!.release();
     }

@@ -1,12 +1,14 @@
 // Questions to people over REST: who sees them, who answers them, and what becomes of their runs.
-// invariants: service-answers-by-right, answer-key-of-caller, answer-needs-right, answer-durable-before-told, answer-resumes-run,
-//     answer-right-from-operator, drain-leaves-waiting-runs, waiting-runs-bounded, answer-needs-slot
+// invariants: service-answers-by-right, answer-key-of-caller, answer-needs-right, answer-durable-before-told, answer-resumes-run
+// invariants: answer-right-from-operator, drain-leaves-waiting-runs, waiting-runs-bounded, answer-needs-slot
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hashToken, openCloister, openServer } from 'cloister';
 import type { Agent, ServerOptions, TokenEntry } from 'cloister';
 import type { JsonObject } from '#base';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
+import { virtualClock } from '#testkit';
 import { askingAgent } from './asking-agent.ts';
+import { gatedAgent } from './gated-agent.ts';
 import { getRequest, postRequest } from './local-requests.ts';
 
 const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
@@ -291,6 +293,49 @@ describe('a run that waits for people', () => {
     expect((await answer('ann', second.asked[0]!)).body.state).toBe('allowed');
   });
 
+  test('is not answered while others work in all slots; whoever answers is told so soon', async () => {
+    const asking = askingAgent();
+    const { agent: gated, gate } = gatedAgent();
+    const cloister = await openCloister({ agents: [asking.agent, gated], store: 'memory' });
+    const clock = virtualClock(1_000_000);
+    const server = await openServer(cloister, { tokens, slots: { running: 1, runningPerCaller: 1 }, clock });
+    const send = async (path: string, body: object): Promise<Reply> => {
+      const response = await server.fetch(postRequest(path, 'ann', body));
+      return { status: response.status, body: await response.json() };
+    };
+    const list = async () =>
+      ((await (await server.fetch(getRequest('/v1/questions', 'ann'))).json()) as { questions: Asked[] }).questions;
+    await send('/v1/lead', { input: 'x', wait: false });
+    await expect.poll(list).toHaveLength(1);
+    const [{ id, sha256 }] = (await list()) as [Asked];
+    await send('/v1/gated', { input: 'Go.', wait: false });
+    await gate.arrived(1);
+    const refused = send(`/v1/questions/${id}`, { allow: true, sha256 });
+    await clock.advance(4_000);
+    expect(await Promise.race([refused, Promise.resolve('waits')])).toBe('waits');
+    await clock.advance(1_000);
+    expect(codeOf(await refused)).toEqual([429, 'server_busy']);
+    expect(asking.sent).toEqual([]);
+    const taken = send(`/v1/questions/${id}`, { allow: true, sha256 });
+    gate.open();
+    expect((await taken).body.state).toBe('allowed');
+    await server.stop(0);
+    await cloister.close();
+  });
+
+  test('holds none if it is long-lived, either', async () => {
+    const { post, questions, answer, get } = await serve(askingAgent().agent, { slots: { running: 1, waiting: 0 } });
+    const { body } = await post('ann', '/v1/lead', { input: 'x', resident: true, wait: false });
+    await expect.poll(() => questions('ann')).toHaveLength(1);
+    // The status of its agents is looked at again a moment after its last event.
+    await new Promise((resolve) => void setTimeout(resolve, 400));
+    expect((await post('ann', '/v1/lead', { input: 'Say it.' })).body.output).toBe('Said: Say it.');
+    expect((await answer('ann', (await questions('ann'))[0]!)).body.state).toBe('allowed');
+    await expect
+      .poll(async () => JSON.stringify((await get('ann', `/v1/runs/${body.run}/messages`)).body))
+      .toContain('Results: sent to x');
+  });
+
   test('is not ended by its client leaving, and can be answered and read afterwards', async () => {
     const { server, questions, answer, outputOf } = await serve(askingAgent().agent);
     const client = new AbortController();
@@ -327,6 +372,20 @@ describe('a run that waits for people', () => {
     expect((await second.answer('ann', asked!)).body.state).toBe('allowed');
     expect(await second.outputOf('ann', asked!.run)).toBe('Results: sent to x');
     expect(sent).toEqual(['x']);
+  });
+
+  test('is taken up again with all others of its caller, however many there are', async () => {
+    await using folder = await temporaryFolder();
+    const { agent } = askingAgent();
+    const first = await serve(agent, { workspace: folder.path });
+    for (let nth = 0; nth < 70; nth++) await first.post('ann', '/v1/lead', { input: 'x', wait: false });
+    await expect.poll(() => first.questions('ann')).toHaveLength(70);
+    await first.close();
+    const second = await serve(agent, { workspace: folder.path, port: 0 });
+    await second.server.listen();
+    const waiting = async (): Promise<number> =>
+      (await second.get('ann', '/v1/runs?limit=100')).body.runs.filter(({ state }: any) => state === 'asks').length;
+    await expect.poll(waiting, { timeout: 15_000 }).toBe(70);
   });
 
   test('and that nobody owns is resumed by its answer, unless its agents have changed', async () => {
