@@ -5,6 +5,7 @@ import type { Shape } from '#base/shapes';
 import type { Agent, Clock, Ids, Model, Retention } from '#contracts';
 import { modelShape } from '#core/orchestration';
 import { retentionDefault } from '#app/conversations';
+import type { QuestionHandler } from './question-handler.ts';
 import type { StallClock } from './stall-monitor.ts';
 
 /** The options of `openCloister`. Only `agents` is required. */
@@ -40,6 +41,11 @@ export type CloisterOptions = {
   readonly retention?: Partial<Retention>;
   /** How often a running run of a conversation is saved; default: every 30 seconds, and at its end. */
   readonly autosaveMs?: number;
+  /**
+   * Called with each question of a run in this process, once it is on disk. Returns an answer, or undefined to leave the question open
+   * for people. If it throws, the question stays open too.
+   */
+  readonly onQuestion?: QuestionHandler;
   /** The time; for tests. */
   readonly clock?: Clock;
   /** Random ids; for tests. */
@@ -64,6 +70,7 @@ const optionsShape = {
     env: mapOf(any),
     preconnect: any,
     offline: any,
+    onQuestion: { ...valueOf<never>('a function', (value) => typeof value === 'function') },
     clock: any,
     ids: any,
     stallClock: any,

@@ -65,6 +65,7 @@ export const openConfigured = async (
     startInfo: runStartInfo(options),
     recordedBy: { format: recordFormats.newest, build: buildName() },
     conversationSettings,
+    onQuestion: options.onQuestion,
     stalls: stallMonitor(options, now),
     openPauses: systemPauses,
   });
