@@ -5,6 +5,7 @@ import type { Shape } from '#base/shapes';
 import type { Agent, Clock, Ids, Model, Retention } from '#contracts';
 import { modelShape } from '#core/orchestration';
 import { retentionDefault } from '#app/conversations';
+import type { QuestionHandler } from './question-handler.ts';
 import type { StallClock } from './stall-monitor.ts';
 
 /** The options of `openCloister`. Only `agents` is required. */
@@ -42,6 +43,11 @@ export type CloisterOptions = {
   readonly autosaveMs?: number;
   /** How long the tool servers of an agent that waits for a person stay open; its next call opens them again. Default: 5 minutes. */
   readonly serverIdleMs?: number;
+  /**
+   * Called with each question of a run in this process, once it is on disk. Returns an answer, or undefined to leave the question open
+   * for people. If it throws, the question stays open too.
+   */
+  readonly onQuestion?: QuestionHandler;
   /** The time; for tests. */
   readonly clock?: Clock;
   /** Random ids; for tests. */
@@ -66,6 +72,7 @@ const optionsShape = {
     env: mapOf(any),
     preconnect: any,
     offline: any,
+    onQuestion: { ...valueOf<never>('a function', (value) => typeof value === 'function') },
     clock: any,
     ids: any,
     stallClock: any,

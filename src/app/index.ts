@@ -9,6 +9,7 @@ export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/t
 export { loadSkills } from '#app/agents';
 export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
+export type { HandlerAnswer, QuestionHandler } from './question-handler.ts';
 export type { StallClock } from './stall-monitor.ts';
 export { openServer } from './open-server.ts';
 export type { Server, ServerLine, ServerOptions } from './server-options.ts';

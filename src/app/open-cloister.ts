@@ -66,6 +66,7 @@ export const openConfigured = async (
     recordedBy: { format: recordFormats.newest, build: buildName() },
     conversationSettings,
     serverIdleMs: options.serverIdleMs,
+    onQuestion: options.onQuestion,
     stalls: stallMonitor(options, now),
     openPauses: systemPauses,
   });

@@ -37,9 +37,16 @@ export class Runs {
   /** When tool servers of cells that wait for people are closed. */
   readonly #idle: IdleSources;
   readonly #signals: RunSignals;
+  readonly #onStart: (session: TeamSession) => void;
   #closed = false;
 
-  constructor(shared: SharedPorts, agents: AgentList, autosave: RunHost['autosave']) {
+  constructor(
+    shared: SharedPorts,
+    agents: AgentList,
+    autosave: RunHost['autosave'],
+    onStart: (session: TeamSession) => void = () => undefined,
+  ) {
+    this.#onStart = onStart;
     const { store, ids, clock, serverIdleMs = serverIdleMsDefault } = shared;
     const timer = new EarliestTimer(clock);
     this.#shared = shared;
@@ -55,6 +62,7 @@ export class Runs {
     this.#live.set(run, session);
     for (const observer of this.#observers) observer.add(session);
     if (signal !== undefined) followSignal(session, signal);
+    this.#onStart(session);
     return session;
   }
 

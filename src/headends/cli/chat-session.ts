@@ -1,8 +1,10 @@
 // The session of a chat: shows progress while it works on a message; in between, only what its agents say unasked.
-import type { AgentMessage, Answer, RunEvent, RunSession } from '#contracts';
+import type { AgentMessage, Answer, Cloister, RunEvent, RunSession } from '#contracts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import type { RunProgress } from './shared/run-progress.ts';
+import type { Lines } from './shared/cli-world.ts';
 import type { CommandContext } from './shared/define-command.ts';
+import { QuestionAsker } from './shared/question-asker.ts';
 import { describeStrayError } from './shared/follow-run.ts';
 import { describeTotal, openProgress, progressMode } from './shared/progress.ts';
 import type { Progress } from './shared/progress.ts';
@@ -19,6 +21,8 @@ export type ChatSession = {
   readonly printAnswer: AnswerView['print'];
   /** Prints a line without disturbing the progress display. */
   notice(words: string): void;
+  /** Asks what waits for a person. While no answer is awaited, it must be called for that. */
+  readonly questions: QuestionAsker;
   /** Settles when all events and messages of the session have been shown. */
   readonly ended: Promise<unknown>;
 };
@@ -29,6 +33,10 @@ type ChatSessionOptions = {
   readonly redact: (text: string) => string;
   /** Lets a message be printed while a line is typed. */
   readonly printAbove: (print: () => void) => void;
+  readonly cloister: Pick<Cloister, 'answer'>;
+  readonly workspace: string;
+  /** Null: nobody can be asked here. */
+  readonly openLines: (() => Lines) | null;
   /** Prints what an agent says when no answer of it is awaited. */
   readonly printMessage: (message: AgentMessage) => void;
 };
@@ -37,7 +45,7 @@ export const openChatSession = (
   session: RunSession,
   request: OutputFlags & AnswerFlags,
   context: CommandContext,
-  { eventsBefore, redact, printAbove, printMessage }: ChatSessionOptions,
+  { eventsBefore, redact, printAbove, printMessage, ...asking }: ChatSessionOptions,
 ): ChatSession => {
   const runProgress = newRunProgress();
   const mode = progressMode({ ...request, jsonl: false }, context);
@@ -50,7 +58,18 @@ export const openChatSession = (
   let isAwaited = true;
   const notice = (words: string): void =>
     progress === undefined ? context.output.err.print(words) : progress.notice(words);
+  const questions = new QuestionAsker(
+    {
+      ...asking,
+      session,
+      pause: () => progress?.pause() ?? (() => undefined),
+      canAsk: () => progress !== undefined,
+      announce: (words) => printAbove(() => context.output.err.print(words)),
+    },
+    context,
+  );
   const note = (event: RunEvent): void => {
+    questions.note(event);
     const isOld = eventsLeft > 0 && 'id' in event;
     if (isOld) eventsLeft--;
     if (isAwaited || event.type === 'session-start') view.note(event);
@@ -79,6 +98,7 @@ export const openChatSession = (
     if (!isAwaited) view.skip();
     isAwaited = true;
     const restored = context.interrupts.onLeave(() => progress?.close());
+    questions.look();
     try {
       const given = await answer;
       await waitUntilShown(given.id);
@@ -101,6 +121,7 @@ export const openChatSession = (
     },
     showWhileWorking: working,
     notice,
+    questions,
     ended: Promise.all([ended, forwardAll(session.messages(), showMessage)]),
   };
 };

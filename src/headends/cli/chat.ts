@@ -43,6 +43,8 @@ import {
   workspaceOption,
   agentOrDefault,
 } from './shared/options.ts';
+import { isInteractive } from './shared/question-asker.ts';
+import { waitingJson, waitingLines } from './shared/question-lines.ts';
 import { formatConversation, fullConversation } from './shared/find-and-open.ts';
 import { sanitizeBlock, sanitizeLine } from './shared/sanitize-text.ts';
 
@@ -133,10 +135,13 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
     if (line === null || (lines.isTerminal && line.trim() === '/quit')) return code;
     const command = lines.isTerminal ? chatCommandIn(line) : null;
     if (command !== null) output.err.print(...chatCommandLines(command, chat.request));
+    if (command === null && line.trim() === '') await chat.current?.questions.askNow();
     if (command !== null || line.trim() === '') continue;
 
     const ended = await sendAndShow(chat, line, context);
     if (ended !== exitCode.completed) code = ended;
+    // The session waits for people: the next chat continues it.
+    if (ended === exitCode.asks) return ended;
     if (interrupts.seen && !lines.isTerminal) return exitCode.cancelled;
   }
 };
@@ -145,6 +150,7 @@ const sendAndShow = async (chat: Chat, line: string, context: CommandContext): P
   context.interrupts.onFirst(() => {
     if (chat.current === undefined) context.output.err.print(stoppingNotice);
     else chat.current.notice(stoppingNotice);
+    chat.current?.questions.close();
     chat.current?.session.cancel();
   });
   let pending: PendingAnswer;
@@ -189,6 +195,10 @@ const openSession = (chat: Chat, session: RunSession, eventsBefore: number, cont
   openChatSession(session, chat.request, context, {
     eventsBefore,
     redact: (text) => chat.cloister.redact(text),
+    cloister: chat.cloister,
+    workspace: chat.request.workspace,
+    // The chat reads on from the same lines.
+    openLines: isInteractive(chat.request, context) ? () => ({ ...chat.lines, close: () => {} }) : null,
     printAbove: (print) => chat.lines.printAbove(print),
     printMessage: (message) => printUnawaitedMessage(message, chat, session, context),
   });
@@ -284,8 +294,21 @@ const printCauses = async (
   chat.causesTold = causes.length;
 };
 
+/** The session was left, because it waits for people. */
+const reportWaiting = (
+  { conversation, workspace, json }: ChatRequest,
+  { session, questions }: ChatSession,
+  { output }: CommandContext,
+): ExitCode => {
+  const waiting = { run: session.run, questions: questions.left ?? [] };
+  if (json) output.jsonLine({ conversation, ...waitingJson(waiting, workspace) });
+  else output.err.print('', ...waitingLines(waiting, workspace, output.err));
+  return exitCode.asks;
+};
+
 /** The session ended without an answer. */
 const reportEnd = async (chat: Chat, chatSession: ChatSession, context: CommandContext): Promise<ExitCode> => {
+  if (chatSession.questions.left !== null) return reportWaiting(chat.request, chatSession, context);
   const { output } = context;
   const { request } = chat;
   try {
@@ -315,19 +338,23 @@ const reportRefusal = (error: unknown, request: ChatRequest, { output }: Command
 /** Asks the session to finish; after Ctrl-C there is no time for that, so cancels it. */
 const finish = async (
   { current: talked, lines, request, cloister }: Chat,
-  { interrupts, output }: CommandContext,
+  context: CommandContext,
 ): Promise<ExitCode> => {
+  const { interrupts, output } = context;
   if (talked === undefined) return exitCode.completed;
-  const { session, ended } = talked;
+  const { session, ended, questions } = talked;
   if (interrupts.seen) session.cancel();
   else {
     interrupts.onFirst(() => session.cancel());
     const others = session.agents().length - 1;
     if (others > 0 && lines.isTerminal && !request.json)
       output.err.print(`shutting down ${plural(others, 'agent')} started in this chat…`);
+    questions.leaveOpen();
     session.finish();
   }
   const [end] = await Promise.allSettled([session.outcome, ended]);
+  questions.close();
+  if (questions.left !== null) return reportWaiting(request, talked, context);
   if (end.status === 'rejected') return exitCode.completed;
   return reportLeftWork(await printedOutcome(end.value, cloister), request, output);
 };

@@ -58,7 +58,7 @@ const toEnd = async (started: Cli): Promise<number> => {
   const ended: number[] = [];
   void started.code.then((code) => ended.push(code));
   for (let round = 0; ended.length === 0; round++) {
-    if (round > 1000) throw new Error(`It does not end:\n${started.screen()}`);
+    if (round > 5000) throw new Error(`It does not end:\n${started.screen()}`);
     await started.pass(60);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
@@ -263,6 +263,35 @@ describe('without a terminal, the run is left when it only waits for people', ()
   test('also on a terminal whose output is read by a program', async () => {
     expect((await follow([...run, '--json'], openDesk(), ['a'])).code).toBe(6);
   });
+});
+
+describe('in a chat', () => {
+  const chat = ['chat', 'lead'];
+
+  test('the questions of the session are asked between the messages', async () => {
+    const desk = openDesk();
+    const { code, stdout, prompts } = await follow(chat, desk, ['Go.', 'a', '/quit']);
+    expect({ code, sent: desk.sent }).toEqual({ code: 0, sent: [{ to: 'anna' }] });
+    expect(prompts).toEqual(['main> ', 'a, r, d, e or l> ', 'main> ']);
+    expect(stdout).toContain('All done.');
+  });
+
+  test.each([[['Go.', 'l']], [null]])(
+    'one that is left open ends the chat, which can be continued: %j',
+    async (typed) => {
+      const desk = openDesk();
+      const piped = { lines: { isTerminal: false, texts: ['Go.', 'More.'] } };
+      const { code, stderr } = await follow(chat, desk, typed, typed === null ? piped : {});
+      expect({ code, sent: desk.sent }).toEqual({ code: 6, sent: [] });
+      const [question] = await readOpen(desk);
+      expect(stderr).toContain(question!.id);
+      const answered = await follow(['answer', question!.id, 'allow', '--sha256', question!.sha256], desk, null);
+      expect(answered.stdout).toContain('npx cloister chat lead --conversation lead/main');
+      expect(desk.sent).toEqual([]);
+      expect((await follow(chat, desk, [() => Promise.resolve(null)])).code).toBe(0);
+      expect(desk.sent).toEqual([{ to: 'anna' }]);
+    },
+  );
 });
 
 describe('`answer`', () => {

@@ -22,6 +22,9 @@ type QuestionAskerOptions = {
   readonly openLines: (() => Lines) | null;
   /** Keeps everything else from writing to the terminal until the returned function is called. */
   readonly pause: () => () => void;
+  /** Whether the terminal is free for a question now; default: always. Otherwise `announce` says that one waits. */
+  readonly canAsk?: () => boolean;
+  readonly announce?: (words: string) => void;
   /** A question that this person has just answered. */
   readonly answered?: string | null;
 };
@@ -42,7 +45,9 @@ export class QuestionAsker {
   /** The question at the prompt. `ended`: how, if it does not wait any more. */
   #current: { readonly id: string; ended: string | null } | null = null;
   #name: string | null = null;
-  #isWorking = false;
+  readonly #announced = new Set<string>();
+  #mode: 'usual' | 'now' | 'leave' = 'usual';
+  #asking: Promise<void> | null = null;
   #hasNews = false;
   #closed = false;
   /** Its open questions, if the run was left. */
@@ -53,18 +58,18 @@ export class QuestionAsker {
     this.#context = context;
     const { session, answered = null } = options;
     if (answered !== null) this.#aside.set(answered, 'later');
-    this.#stopListening = session.onWaiting((waits) => waits && this.#look());
-    if (session.waitsForPeople) this.#look();
+    this.#stopListening = session.onWaiting((waits) => waits && this.look());
+    if (session.waitsForPeople) this.look();
   }
 
   note(event: RunEvent): void {
-    if (event.type === 'question') this.#look();
+    if (event.type === 'question') this.look();
     else if (event.type === 'ruling') this.#rulings.set(event.question, event.by);
     else if (event.type === 'question-end' && this.#current?.id === event.question) {
       const by = this.#rulings.get(event.question);
       this.#current.ended = `${event.state}${by === undefined ? '' : ` by ${sanitizeLine(by)}`}`;
       this.#lines?.discard();
-    } else if (event.type === 'question-end' && this.#aside.has(event.question)) this.#look();
+    } else if (event.type === 'question-end' && this.#aside.has(event.question)) this.look();
   }
 
   /** Asks nothing more, and gives the terminal back. */
@@ -75,20 +80,35 @@ export class QuestionAsker {
     this.#lines?.close();
   }
 
-  #look(): void {
+  /** Asks what is open, as soon as the terminal is free. */
+  look(): void {
     this.#hasNews = true;
-    if (!this.#isWorking) void this.#work();
+    this.#asking ??= this.#askAll();
+  }
+
+  /** Asks what is open now, and resolves when the person has decided. */
+  async askNow(): Promise<void> {
+    this.#mode = 'now';
+    this.look();
+    await this.#asking;
+    this.#mode = 'usual';
+  }
+
+  /** Asks nothing more, and leaves the run as soon as it only waits for people. */
+  leaveOpen(): void {
+    this.#mode = 'leave';
+    this.look();
   }
 
   /** Never rejects: the outcome says what is wrong with the run. */
-  async #work(): Promise<void> {
-    this.#isWorking = true;
+  async #askAll(): Promise<void> {
     try {
       while (this.#hasNews && !this.#closed) {
         this.#hasNews = false;
         const open = await this.#options.session.questions();
-        const next = this.#options.openLines === null ? undefined : open.find((one) => this.#isAsked(one));
+        const next = open.find((one) => this.#isAsked(one));
         if (next === undefined) this.#leaveIfDone(open);
+        else if (!this.#canAsk) this.#announce(next);
         else {
           await this.#ask(next);
           this.#hasNews = true;
@@ -97,19 +117,30 @@ export class QuestionAsker {
     } catch {
       // Its records could not be read.
     } finally {
-      this.#isWorking = false;
+      this.#asking = null;
     }
+  }
+
+  get #canAsk(): boolean {
+    return this.#mode !== 'usual' || (this.#options.canAsk?.() ?? true);
+  }
+
+  #announce({ id, agent }: QuestionReport): void {
+    if (this.#announced.has(id)) return;
+    this.#announced.add(id);
+    this.#options.announce?.(`${sanitizeLine(agent)} asks (${id}); press Enter on an empty line to answer`);
   }
 
   /** A client answers for its own tools. */
   #isAsked({ id, why }: QuestionReport): boolean {
-    return why !== 'client' && !this.#aside.has(id);
+    return this.#options.openLines !== null && this.#mode !== 'leave' && why !== 'client' && !this.#aside.has(id);
   }
 
   /** Somebody who has answered, and waits for others, goes on waiting. */
   #leaveIfDone(open: readonly QuestionReport[]): void {
     const { session, openLines } = this.#options;
-    const stays = openLines !== null && open.every(({ id }) => this.#aside.get(id) === 'answered');
+    const isOthers = openLines !== null && open.every(({ id }) => this.#aside.get(id) === 'answered');
+    const stays = this.#mode === 'leave' ? false : isOthers || this.#mode === 'now' || !this.#canAsk;
     if (open.length === 0 || stays || this.#closed || !session.waitsForPeople) return;
     if (session.leave()) this.left = open;
   }
@@ -128,7 +159,7 @@ export class QuestionAsker {
       this.#current = null;
       if (this.#closed) return;
       if (current.ended !== null) err.print(`Question ${question.id} no longer waits: ${current.ended}.`);
-      else if (decided === null) this.#leaveOpen(question);
+      else if (decided === null) this.#putAside(question);
       else await this.#answer(question, decided);
     } finally {
       this.#current = null;
@@ -138,7 +169,7 @@ export class QuestionAsker {
     }
   }
 
-  #leaveOpen({ id }: QuestionReport): void {
+  #putAside({ id }: QuestionReport): void {
     this.#aside.set(id, 'later');
     this.#context.output.err.print(`Question ${id} stays open.`);
   }
