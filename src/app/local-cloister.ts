@@ -50,7 +50,6 @@ import { checkSchemas } from './check-schemas.ts';
 import { RunReader } from './run-reader.ts';
 import type { NewRun } from './run-start.ts';
 import { handleQuestions } from './question-handler.ts';
-import type { QuestionHandler } from './question-handler.ts';
 import { RunQuestions } from './run-questions.ts';
 import { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
@@ -92,7 +91,7 @@ export class LocalCloister extends RunReader implements Cloister {
       },
     });
     const { onQuestion } = shared;
-    const onStart = onQuestion && ((session: RunSession) => this.#handleQuestions(session, onQuestion));
+    const onStart = onQuestion && ((session: RunSession) => void handleQuestions(session, onQuestion, this.#questions));
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave, onStart);
     this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
     this.#questions = new RunQuestions({
@@ -103,14 +102,6 @@ export class LocalCloister extends RunReader implements Cloister {
       durable: (run) => this.#runs.durable(run),
       signal: (run, command, options) => this.#runs.signal(run, command, options),
       resume: (run) => this.resume(run),
-    });
-  }
-
-  #handleQuestions(session: RunSession, handler: QuestionHandler): void {
-    void handleQuestions(session, {
-      handler,
-      find: (id) => this.#questions.find(id),
-      answer: (id, answer, options) => this.answer(id, answer, options),
     });
   }
 
