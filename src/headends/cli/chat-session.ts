@@ -49,8 +49,8 @@ export const openChatSession = (
 ): ChatSession => {
   const runProgress = newRunProgress();
   const mode = progressMode({ ...request, jsonl: false }, context);
-  const shownAnswers = new ShownAnswers();
-  let progress: Progress | undefined;
+  const answered = new Set<string>();
+  let [progress, onAnswer]: [Progress?, (() => void)?] = [];
   let eventsLeft = eventsBefore;
   const view = openAnswerView(request, context);
   const open = (): Progress => openProgress(mode, context, { runProgress, answer: view.text });
@@ -76,12 +76,22 @@ export const openChatSession = (
     const shown = isOld ? undefined : (progress ?? lines);
     if (shown !== undefined) shown.note(event);
     else if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
-    if (event.type === 'mail' && event.kind === 'answer') shownAnswers.add(event.message);
+    if (event.type !== 'mail' || event.kind !== 'answer') return;
+    answered.add(event.message);
+    onAnswer?.();
   };
   const showMessage = (message: AgentMessage): void =>
     (progress ?? { printAbove }).printAbove(() => printMessage(message));
   const stopListening = context.system.onStrayError((error) => notice(sanitizeLine(redact(describeStrayError(error)))));
   const ended = forwardAll(session, note).finally(stopListening);
+  // The answer may arrive before the events that led to it.
+  const waitUntilShown = async (id: string): Promise<void> => {
+    while (!answered.has(id)) {
+      const { promise, resolve } = Promise.withResolvers<'answered'>();
+      onAnswer = () => resolve('answered');
+      if ((await Promise.race([promise, ended])) !== 'answered') return;
+    }
+  };
   const working = async (answer: Promise<Answer>): Promise<Answer> => {
     progress = lines === undefined || view.text !== null ? open() : lines;
     // It may be in the middle of something else.
@@ -91,7 +101,7 @@ export const openChatSession = (
     questions.look();
     try {
       const given = await answer;
-      await shownAnswers.wait(given.id, ended);
+      await waitUntilShown(given.id);
       return given;
     } catch (error) {
       await ended;
@@ -115,27 +125,6 @@ export const openChatSession = (
     ended: Promise.all([ended, forwardAll(session.messages(), showMessage)]),
   };
 };
-
-/** The answers whose events were shown. */
-class ShownAnswers {
-  readonly #ids = new Set<string>();
-  #onAnswer: (() => void) | undefined;
-
-  add(id: string): void {
-    this.#ids.add(id);
-    this.#onAnswer?.();
-  }
-
-  /** The answer may arrive before the events that led to it. `ended`: no more events come. */
-  async wait(id: string, ended: Promise<void>): Promise<void> {
-    while (!this.#ids.has(id)) {
-      const { promise, resolve } = Promise.withResolvers<'answered'>();
-      const onAnswer = (): void => resolve('answered');
-      this.#onAnswer = onAnswer;
-      if ((await Promise.race([promise, ended])) !== 'answered') return;
-    }
-  }
-}
 
 /** In place of the tree, which was erased. */
 const printTotal = (runProgress: RunProgress, { output: { err }, system }: CommandContext): void =>

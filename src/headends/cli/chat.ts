@@ -10,11 +10,10 @@
 //   chat-continues-killed. A session that a killed chat has left in the conversation is continued, with its agents. What they
 //       said that nobody has seen is shown first.
 import { CloisterError, unknownAgentError } from '#base';
-import type { AgentMessage, Answer, Cloister, RunOutcome, RunSession } from '#contracts';
+import type { Json } from '#base';
+import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunOutcome, RunSession } from '#contracts';
 import { chatCommandIn, chatCommandLines } from './chat-commands.ts';
 import { openChatSession } from './chat-session.ts';
-import { answerReport, printCauses, printTurn } from './chat-turn.ts';
-import type { Chat, ChatRequest } from './chat-turn.ts';
 import type { ChatSession } from './chat-session.ts';
 import {
   cliAnswerJson,
@@ -24,8 +23,12 @@ import {
   printMessage,
   spawnedLines,
 } from './shared/answer.ts';
+import type { AnswerReport } from './shared/answer.ts';
+import type { AnswerFlags } from './shared/answer-view.ts';
+import { causeLines } from './shared/cause-lines.ts';
+import type { Lines } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
-import type { CommandContext } from './shared/define-command.ts';
+import type { CommandContext, OutputFlags } from './shared/define-command.ts';
 import { cliFailureJson, errorLines, errorValue, exitCode, exitOfError, exitOfOutcome } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { stoppingNotice } from './shared/follow-run.ts';
@@ -87,10 +90,30 @@ export default defineCommand({
   },
 });
 
+type ChatRequest = OutputFlags &
+  AnswerFlags & {
+    readonly workspace: string;
+    readonly agent: string;
+    /** As it was given: a name or a file. */
+    readonly typedAgent: string;
+    readonly conversation: ConversationRef;
+    readonly budget: Budget;
+  };
+
 /** Fails before the first message: an unknown agent cannot answer any. */
 const checkAgent = ({ agents }: Cloister, agent: string): void => {
   const names = agents.map(({ name }) => name);
   if (!names.includes(agent)) throw unknownAgentError(agent, names);
+};
+
+type Chat = {
+  readonly request: ChatRequest;
+  readonly cloister: Cloister;
+  readonly lines: Lines;
+  /** The session, from the first message until it ends. */
+  current: ChatSession | undefined;
+  /** How many causes of its failures were printed. */
+  causesTold: number;
 };
 
 const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> => {
@@ -227,6 +250,48 @@ const sendTo = ({ session }: ChatSession, line: string): string | null => {
     if (error instanceof CloisterError && error.code === 'cell_ended') return null;
     throw error;
   }
+};
+
+/** If the agent answers in JSON, `data` is the parsed answer. */
+const answerReport = (answer: AgentMessage, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
+  const isJson = cloister.agents.find(({ name }) => name === request.agent)?.signature.output?.format === 'json';
+  return { ...answer, run, data: isJson ? parseJson(answer.text) : null };
+};
+
+const parseJson = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return null;
+  }
+};
+
+const printTurn = (
+  answer: AnswerReport,
+  { printAnswer }: ChatSession,
+  request: ChatRequest,
+  context: CommandContext,
+): ExitCode => {
+  const { status, text, data, error } = answer;
+  const failure = error === null ? null : { code: error };
+  if (request.json) context.output.jsonLine({ conversation: request.conversation, ...cliAnswerJson(answer) });
+  else {
+    printAnswer({ output: text, data });
+    if (failure !== null) context.output.err.print(...errorLines(cliFailureJson(failure)));
+  }
+  return exitOfOutcome({ status, failure });
+};
+
+/** What has failed since it was last said. With --json, standard output has the answers alone. */
+const printCauses = async (
+  chat: Chat,
+  { session }: ChatSession,
+  { output: { err } }: CommandContext,
+): Promise<void> => {
+  const { workspace, verbose } = chat.request;
+  const causes = await session.causes();
+  err.print(...causeLines(causes.slice(chat.causesTold), { run: session.run, workspace, verbose }, err));
+  chat.causesTold = causes.length;
 };
 
 /** The session was left, because it waits for people. */

@@ -31,12 +31,6 @@ const control = {
   eraseBelow: '\u001B[J',
 };
 
-/** `up`: how many lines the drawing before takes. */
-const redrawn = (lines: readonly string[], up: number): string =>
-  `\r${up > 0 ? `\u001B[${up}A` : control.eraseToLineEnd}${lines.map((line) => `${line}${control.eraseToLineEnd}\n`).join('')}${control.eraseBelow}`;
-
-const erased = (up: number): string => `\r${up > 0 ? `\u001B[${up}A` : ''}${control.eraseBelow}`;
-
 export const openLiveScreen = (
   stream: CliStream,
   { timer }: Pick<CliSystem, 'timer'>,
@@ -57,12 +51,15 @@ export const openLiveScreen = (
     if (columns === drawnColumns && lines.length === drawn.length && lines.every((line, at) => line === drawn[at]))
       return;
     const up = columns >= drawnColumns ? drawn.length : linesWrapped(drawn, columns + 1);
-    stream.write(redrawn(lines, up));
+    stream.write(
+      `\r${up > 0 ? `\u001B[${up}A` : control.eraseToLineEnd}${lines.map((line) => `${line}${control.eraseToLineEnd}\n`).join('')}${control.eraseBelow}`,
+    );
     drawn = lines;
     drawnColumns = columns;
   };
   const erase = (): void => {
-    stream.write(erased(linesWrapped(drawn, columnsOf(stream) + 1)));
+    const up = linesWrapped(drawn, columnsOf(stream) + 1);
+    stream.write(`\r${up > 0 ? `\u001B[${up}A` : ''}${control.eraseBelow}`);
     drawn = [];
   };
   const printAbove = (print: () => void): void => {
@@ -101,12 +98,11 @@ export const openLiveScreen = (
       else held.print(print, printAbove);
     },
     pause: () => {
-      if (!closed && !held.isPaused) {
-        stopTimer?.();
-        erase();
-        stream.write(control.showCursor);
-        held.pause();
-      }
+      if (closed || held.isPaused) return resume;
+      stopTimer?.();
+      erase();
+      stream.write(control.showCursor);
+      held.pause();
       return resume;
     },
     close: () => close(() => draw(Number.POSITIVE_INFINITY)),
