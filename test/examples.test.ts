@@ -33,7 +33,7 @@ const says: Record<string, readonly RegExp[]> = {
     /completed: 4 cells, audit ok: true, unattributed 0/u,
   ],
   approval: [
-    /^desk > office > mailer wants to call mail__send for anna@example\.com\nallowed, completed: The office says: Sent to/u,
+    /^desk > office > mailer wants to call mail__send: "anna@example\.com"\nallowed, completed: The office says: Sent to/u,
     /^To: anna@example\.com$/mu,
     /audit ok: true, unattributed 0/u,
   ],

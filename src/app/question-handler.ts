@@ -14,8 +14,8 @@ export type QuestionHandler = (
 
 type HandlerPorts = {
   readonly handler: QuestionHandler;
-  find(id: string): Promise<QuestionReport>;
-  answer(id: string, answer: QuestionAnswer, options: { readonly by?: string }): Promise<AnswerReceipt>;
+  readonly find: (id: string) => Promise<QuestionReport>;
+  readonly answer: (id: string, answer: QuestionAnswer, options: { readonly by?: string }) => Promise<AnswerReceipt>;
 };
 
 /** Never rejects. */
