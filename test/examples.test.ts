@@ -18,7 +18,7 @@ const says: Record<string, readonly RegExp[]> = {
   api: [
     /^completed Rome Go\. 0\.00/u,
     /guide weather true\nguide population true\n/u,
-    /\n2 \d+ true 0 true\nStay at home\.\nagent_unknown\ncompleted\nGo to Rome\.\nDone after a while\. 2 0\n$/u,
+    /\n2 \d+ true 0 true\ncompleted refund allowed small-sums\nStay at home\.\nagent_unknown\ncompleted\nGo to Rome\.\nDone after a while\. 2 0\n$/u,
   ],
   hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
   tested: [/✔ no agent of the desk sees private content of another/u, /pass 8/u, /fail 0/u],
@@ -33,7 +33,7 @@ const says: Record<string, readonly RegExp[]> = {
     /completed: 4 cells, audit ok: true, unattributed 0/u,
   ],
   approval: [
-    /^desk > office > mailer wants to call mail__send with \{"to":"anna@example\.com".*\}\nallowed, completed: The office says: Sent to/u,
+    /^desk > office > mailer wants to call mail__send: "anna@example\.com"\nallowed, completed: The office says: Sent to/u,
     /^To: anna@example\.com$/mu,
     /audit ok: true, unattributed 0/u,
   ],

@@ -17,7 +17,7 @@ const agents = [`${import.meta.dirname}/desk.ai`];
 // Somebody else, later: the answer continues the run.
 await using cloister = await openCloister({ agents });
 const [question] = await cloister.questions();
-console.log(`${question!.path.join(' > ')} wants to call ${question!.tool} with ${JSON.stringify(question!.args)}`);
+console.log(`${question!.path.join(' > ')} wants to call ${question!.tool}: ${JSON.stringify(question!.args['to'])}`);
 const { state, session } = await cloister.answer(question!.id, { allow: true, sha256: question!.sha256 });
 const { status, output, run } = await session!.outcome;
 console.log(`${state}, ${status}: ${output}`);

@@ -10,14 +10,14 @@
 //   chat-continues-killed. A session that a killed chat has left in the conversation is continued, with its agents. What they
 //       said that nobody has seen is shown first.
 import { CloisterError, unknownAgentError } from '#base';
-import type { Json } from '#base';
-import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunOutcome, RunSession } from '#contracts';
+import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunSession } from '#contracts';
 import { chatCommandIn, chatCommandLines } from './chat-commands.ts';
-import { openChatSession } from './chat-session.ts';
+import { openChatSession, reportLeftChat, reportLeftWork } from './chat-session.ts';
 import type { ChatSession } from './chat-session.ts';
 import {
   cliAnswerJson,
   cliOutcomeJson,
+  jsonOrNull,
   missingAgentLines,
   printedOutcome,
   printMessage,
@@ -44,7 +44,6 @@ import {
   agentOrDefault,
 } from './shared/options.ts';
 import { isInteractive } from './shared/question-asker.ts';
-import { waitingJson, waitingLines } from './shared/question-lines.ts';
 import { formatConversation, fullConversation } from './shared/find-and-open.ts';
 import { sanitizeBlock, sanitizeLine } from './shared/sanitize-text.ts';
 
@@ -135,7 +134,7 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
     if (line === null || (lines.isTerminal && line.trim() === '/quit')) return code;
     const command = lines.isTerminal ? chatCommandIn(line) : null;
     if (command !== null) output.err.print(...chatCommandLines(command, chat.request));
-    if (command === null && line.trim() === '') await chat.current?.questions.askNow();
+    else if (line.trim() === '') await chat.current?.questions.askNow();
     if (command !== null || line.trim() === '') continue;
 
     const ended = await sendAndShow(chat, line, context);
@@ -255,15 +254,7 @@ const sendTo = ({ session }: ChatSession, line: string): string | null => {
 /** If the agent answers in JSON, `data` is the parsed answer. */
 const answerReport = (answer: AgentMessage, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
   const isJson = cloister.agents.find(({ name }) => name === request.agent)?.signature.output?.format === 'json';
-  return { ...answer, run, data: isJson ? parseJson(answer.text) : null };
-};
-
-const parseJson = (text: string): Json => {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return null;
-  }
+  return { ...answer, run, data: isJson ? jsonOrNull(answer.text) : null };
 };
 
 const printTurn = (
@@ -294,21 +285,9 @@ const printCauses = async (
   chat.causesTold = causes.length;
 };
 
-/** The session was left, because it waits for people. */
-const reportWaiting = (
-  { conversation, workspace, json }: ChatRequest,
-  { session, questions }: ChatSession,
-  { output }: CommandContext,
-): ExitCode => {
-  const waiting = { run: session.run, questions: questions.left ?? [] };
-  if (json) output.jsonLine({ conversation, ...waitingJson(waiting, workspace) });
-  else output.err.print('', ...waitingLines(waiting, workspace, output.err));
-  return exitCode.asks;
-};
-
 /** The session ended without an answer. */
 const reportEnd = async (chat: Chat, chatSession: ChatSession, context: CommandContext): Promise<ExitCode> => {
-  if (chatSession.questions.left !== null) return reportWaiting(chat.request, chatSession, context);
+  if (chatSession.questions.left !== null) return reportLeftChat(chat.request, chatSession, context);
   const { output } = context;
   const { request } = chat;
   try {
@@ -354,16 +333,7 @@ const finish = async (
   }
   const [end] = await Promise.allSettled([session.outcome, ended]);
   questions.close();
-  if (questions.left !== null) return reportWaiting(request, talked, context);
+  if (questions.left !== null) return reportLeftChat(request, talked, context);
   if (end.status === 'rejected') return exitCode.completed;
   return reportLeftWork(await printedOutcome(end.value, cloister), request, output);
-};
-
-/** Every answer has been shown already. What the session's agents wrote since, and what they left unfinished, has not. */
-const reportLeftWork = (outcome: RunOutcome, request: ChatRequest, output: CommandContext['output']): ExitCode => {
-  const { status, missing, spawned = [] } = outcome;
-  if (spawned.length === 0) return exitCode.completed;
-  if (request.json) output.jsonLine({ conversation: request.conversation, ...cliOutcomeJson(outcome) });
-  else output.err.print(...missingAgentLines(outcome), ...spawnedLines(outcome));
-  return missing.length === 0 || status === 'cancelled' ? exitCode.completed : exitCode.unfinished;
 };

@@ -38,30 +38,11 @@ export const openLiveScreen = (
   /** Prints what belongs above the drawing; null if there is nothing. */
   takeAbove: () => (() => void) | null = () => null,
 ): LiveScreen => {
-  let drawn: readonly string[] = [];
-  let drawnColumns = columnsOf(stream);
   let stopTimer: (() => void) | undefined;
   let closed = false;
   const held = new HeldPrints();
 
-  const draw = (linesMax: number): void => {
-    const columns = columnsOf(stream);
-    // The end says most: the total, and what was just said.
-    const lines = drawing({ columns, linesMax }).slice(-linesMax);
-    if (columns === drawnColumns && lines.length === drawn.length && lines.every((line, at) => line === drawn[at]))
-      return;
-    const up = columns >= drawnColumns ? drawn.length : linesWrapped(drawn, columns + 1);
-    stream.write(
-      `\r${up > 0 ? `\u001B[${up}A` : control.eraseToLineEnd}${lines.map((line) => `${line}${control.eraseToLineEnd}\n`).join('')}${control.eraseBelow}`,
-    );
-    drawn = lines;
-    drawnColumns = columns;
-  };
-  const erase = (): void => {
-    const up = linesWrapped(drawn, columnsOf(stream) + 1);
-    stream.write(`\r${up > 0 ? `\u001B[${up}A` : ''}${control.eraseBelow}`);
-    drawn = [];
-  };
+  const { draw, erase } = openDrawing(stream, drawing);
   const printAbove = (print: () => void): void => {
     erase();
     print();
@@ -108,6 +89,31 @@ export const openLiveScreen = (
     close: () => close(() => draw(Number.POSITIVE_INFINITY)),
     erase: () => close(erase),
   };
+};
+
+/** Draws in place of what was drawn before. */
+const openDrawing = (stream: CliStream, drawing: Drawing) => {
+  let drawn: readonly string[] = [];
+  let drawnColumns = columnsOf(stream);
+  const draw = (linesMax: number): void => {
+    const columns = columnsOf(stream);
+    // The end says most: the total, and what was just said.
+    const lines = drawing({ columns, linesMax }).slice(-linesMax);
+    if (columns === drawnColumns && lines.length === drawn.length && lines.every((line, at) => line === drawn[at]))
+      return;
+    const up = columns >= drawnColumns ? drawn.length : linesWrapped(drawn, columns + 1);
+    stream.write(
+      `\r${up > 0 ? `\u001B[${up}A` : control.eraseToLineEnd}${lines.map((line) => `${line}${control.eraseToLineEnd}\n`).join('')}${control.eraseBelow}`,
+    );
+    drawn = lines;
+    drawnColumns = columns;
+  };
+  const erase = (): void => {
+    const up = linesWrapped(drawn, columnsOf(stream) + 1);
+    stream.write(`\r${up > 0 ? `\u001B[${up}A` : ''}${control.eraseBelow}`);
+    drawn = [];
+  };
+  return { draw, erase };
 };
 
 /** What is to be printed after a pause. */
