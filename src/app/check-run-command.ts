@@ -116,7 +116,7 @@ const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: A
   },
   'add-tasks': () => undefined,
   finish: () => undefined,
-  answer: checkAnswer,
+  answer: (answer) => checkAnswer(answer, answer.right === 'caller'),
 };
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);

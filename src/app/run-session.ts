@@ -31,6 +31,7 @@ import type {
   TeamSession,
   Transcript,
   TranscriptOptions,
+  WaitingCall,
 } from '#contracts';
 import { protocolEvents, reportQuestions } from '#core/events';
 import type { Run } from '#core/orchestration';
@@ -348,7 +349,12 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   async questions(): Promise<readonly QuestionReport[]> {
-    return reportQuestions(await this.readRecorded()).filter(({ state }) => state === 'open');
+    return reportQuestions(await this.readRecorded()).filter(({ state, why }) => state === 'open' && why !== 'client');
+  }
+
+  async clientCalls(): Promise<readonly WaitingCall[]> {
+    if (this.#ended || this.cancelled) return [];
+    return (this.#live ?? (await this.#started())).clientCalls();
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {

@@ -146,7 +146,7 @@ export type {
   ReceiveRequest,
 } from './mail.ts';
 export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
-export type { AnswerContent, AnswerReceipt, AnswerRight, Question, QuestionAnswer } from './question.ts';
+export type { AnswerContent, AnswerReceipt, AnswerRight, Question, QuestionAnswer, WaitingCall } from './question.ts';
 export type { AnswerOptions, QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
 export { questionId, readQuestionId } from './question.ts';
 export type { ProtocolEvent } from './protocol.ts';

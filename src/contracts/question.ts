@@ -107,6 +107,17 @@ export type QuestionReport = {
   readonly state: 'open' | 'allowed' | 'denied' | 'expired' | 'cancelled';
 };
 
+/** A call of a client's tool that waits for its result. */
+export type WaitingCall = {
+  /** The id of its question. */
+  readonly id: string;
+  /** The name of the tool. */
+  readonly name: string;
+  readonly args: JsonObject;
+  /** The hash of the arguments, which the result names. */
+  readonly sha256: string;
+};
+
 /** What became of an answer. */
 export type AnswerReceipt = {
   readonly question: string;

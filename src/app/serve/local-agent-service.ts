@@ -38,16 +38,15 @@ import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin, planFork, planResume, startServedRun } from './start-run.ts';
 import type { StartKind } from './start-run.ts';
-import type { ClientRun } from './client-run.ts';
-import { clientToolMsDefault, ClientTools } from './client-tools.ts';
+import { ClientTools, runOfResults } from './client-tools.ts';
+import { continueClientRun, nullIfLost } from './continue-client-run.ts';
 import { findCallerRun, listCallerRuns } from './caller-runs.ts';
-import type { ActiveRun, RunHolds, ServeRunRequest } from './served-run.ts';
-import type { RunSlot } from './slot-queue.ts';
+import type { ActiveRun, RunHolds } from './served-run.ts';
 import { createRunSlot } from './slot-queue.ts';
 import { finishResident, givesWork, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { KeyedRequests } from './keyed-requests.ts';
-import { letGo, serveRun } from './served-run.ts';
+import { serveClientRequest, serveWholeRun } from './served-run.ts';
 import { signalRun } from './signal-run.ts';
 
 export class LocalAgentService implements AgentService {
@@ -63,10 +62,10 @@ export class LocalAgentService implements AgentService {
   readonly checkpoints: CallerCheckpoints;
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
-  /** How a further request of a run is served. */
-  readonly #requests = new WeakMap<ClientRun, { readonly serveRequest: ServeRunRequest; readonly slot: RunSlot }>();
   /** Requests that wait for a slot or for their run to start. */
   readonly #starting = new PromptlyReleasingMap<number, Promise<ServedRun>>();
+  /** Runs that are being resumed without anybody who waits for the answer. */
+  readonly #resuming = new Map<RunId, Promise<unknown>>();
   #startCount = 0;
   #stopping = false;
   #hasLetGo = false;
@@ -79,7 +78,7 @@ export class LocalAgentService implements AgentService {
       () => ports.clock.now(),
       (caller, since) => ports.cloister.runs({ caller, since }),
     );
-    this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault, ports.clients.tools);
+    this.#tools = new ClientTools({ ...ports, live: () => this.#live.values() });
     this.checkpoints = new LocalCallerCheckpoints({
       ...ports,
       agent: (caller, name) => this.agent(caller, name),
@@ -94,12 +93,12 @@ export class LocalAgentService implements AgentService {
     this.#resumer = new InterruptedRunResumer({
       ...ports,
       isLive: (run) => this.#live.get(run) !== undefined,
-      resume: (caller, run, signal) => this.#whileStarting(this.#resumeWithSlot(caller, run, signal, true)),
+      resume: (caller, run, signal) => this.#resumeDetached(caller, run, signal),
     });
     this.questions = new LocalCallerQuestions({
       ...ports,
       resume: async (caller, run) => {
-        await this.#whileStarting(this.#resumeWithSlot(caller, run, undefined, true));
+        await this.#resumeDetached(caller, run);
         return this.#live.get(run)?.session;
       },
     });
@@ -152,6 +151,17 @@ export class LocalAgentService implements AgentService {
     return this.#startWithSlot(caller, request, signal, { ...kind, detached });
   }
 
+  /** Once, whoever asks for it: the start of the server, an answer to one of its questions, or a result of its client. */
+  #resumeDetached(caller: Caller, run: RunId, signal?: AbortSignal): Promise<unknown> {
+    const found = this.#resuming.get(run);
+    if (found !== undefined) return found;
+    const resuming = this.#whileStarting(this.#resumeWithSlot(caller, run, signal, true));
+    this.#resuming.set(run, resuming);
+    const over = (): void => void this.#resuming.delete(run);
+    resuming.then(over, over);
+    return resuming;
+  }
+
   forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
     const start = async (): Promise<ServedRun> => {
       const entry = this.#ports.tokens.actingEntry(caller);
@@ -189,27 +199,25 @@ export class LocalAgentService implements AgentService {
     const release = acquired instanceof Promise ? await acquired : acquired;
     const slot = createRunSlot(slots, slotRequest, release);
     let settle: SettleAllowance | undefined;
-    let client: ClientRun | undefined;
     let resident: ResidentRun | undefined;
     let session: RunSession | undefined;
     let served: ServedRun;
     try {
-      client = this.#tools.openFor(caller, request);
+      const tools = await this.#tools.definitions(caller, request);
       if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = {
         caller: caller.name,
         ...omitUndefined({ only }),
         ...(Object.keys(budget).length === 0 ? {} : { budget }),
+        ...tools,
       };
-      const withTools = client === undefined ? options : { ...options, tools: client.definitions };
-      const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
+      const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, options);
       session = started instanceof Promise ? await started : started;
-      const held = { caller, agent, request, slot, settle, client, resident };
+      const held = { caller, agent, request, slot, settle, resident };
       served = this.#serve(session, held, detached ? undefined : signal);
     } catch (error) {
       session?.cancel();
-      client?.discard();
       resident?.discard();
       settle?.(session === undefined ? nothingSpent : null);
       slot.close();
@@ -219,37 +227,34 @@ export class LocalAgentService implements AgentService {
     return served;
   }
 
-  async continueRun(
-    caller: Caller,
-    { results, messages }: ClientToolResults,
-    signal?: AbortSignal,
-  ): Promise<ServedRun> {
+  async continueRun(caller: Caller, given: ClientToolResults, signal?: AbortSignal): Promise<ServedRun | null> {
     this.#ports.tokens.actingEntry(caller);
     this.#checkOpen();
-    const client = this.#tools.findRun(caller, results);
-    const served = this.#requests.get(client);
-    if (served === undefined) throw new CloisterError('defect', 'A waiting run was not started here.');
-    return served.slot.runWithSlot(() => {
-      try {
-        this.#checkOpen();
-        // Another request may have delivered the results while this one was queued.
-        this.#tools.deliver(caller, results);
-      } catch (error) {
-        if (client.isWaiting) served.slot.release();
-        throw error;
-      }
-      for (const text of messages) client.session.addContext(text);
-      this.#runOfRequest.set(caller, client.session.run);
-      return served.serveRequest(signal);
-    }, signal);
+    const run = runOfResults(given.results);
+    const active = run === null ? null : await this.#findWaiting(caller, run);
+    if (active === null) return null;
+    const { activity } = this.#ports.clients;
+    const from = { caller, given, checkOpen: () => this.#checkOpen() };
+    const served = await continueClientRun(this.#tools, active, from, { activity, signal });
+    if (served !== null) this.#runOfRequest.set(caller, served.run);
+    return served;
+  }
+
+  /** The run of this caller, resumed if nobody owns it. Null: it is unknown, has ended, or cannot be resumed. */
+  #findWaiting(caller: Caller, run: RunId): Promise<ActiveRun | null> {
+    return nullIfLost(async () => {
+      const { summary } = await this.find(caller, run);
+      await this.#resuming.get(run);
+      if (this.#live.get(run) === undefined && summary.state === 'interrupted') await this.#resumeDetached(caller, run);
+      const active = this.#live.get(run);
+      if (active === undefined && summary.state === 'running')
+        throw new CloisterError('run_owned', `Run ${run} is running in another process.`);
+      return active ?? null;
+    });
   }
 
   #checkOpen(): void {
     if (this.#stopping) throw new CloisterError('server_stopping');
-  }
-
-  awaits(caller: Caller, calls: readonly string[]): boolean {
-    return this.#tools.awaits(caller, calls);
   }
 
   async do<K extends RunCommandName>(
@@ -258,8 +263,8 @@ export class LocalAgentService implements AgentService {
     command: RunCommand<K>,
     signal?: AbortSignal,
   ): Promise<RunCommandResults[K]> {
-    refuseAnswerCommand(command);
     this.#ports.tokens.actingEntry(caller);
+    refuseAnswerCommand(command);
     const { summary } = await this.find(caller, run);
     const session = this.#live.get(summary.run)?.session;
     if (session === undefined) return signalRun({ ...this.#ports, caller, resumer: this.#resumer }, summary, command);
@@ -292,31 +297,32 @@ export class LocalAgentService implements AgentService {
 
   /**
    * Waits up to `graceMs` for running runs. After that, a client that disconnects no longer ends its run: the remaining runs are
-   * left to be resumed. Runs that need their client's tools cannot be resumed and are cancelled. A second call may use a shorter time.
+   * left to be resumed. A second call may use a shorter time.
    */
   async drain(graceMs: number): Promise<readonly RunId[]> {
     this.#stopping = true;
     this.#resumer.stop();
-    this.#tools.stop();
     for (const { session } of this.#live.values()) finishResident(session);
     const late = Promise.withResolvers<void>();
     const stop = this.#ports.clock.timer(graceMs, late.resolve);
     await Promise.race([this.#idle(), late.promise]);
     stop();
     this.#hasLetGo = true;
-    return letGo(this.#live.values());
+    for (const { detach } of this.#live.values()) detach();
+    return this.#live.values().map(({ session }) => session.run);
   }
 
+  /** Runs that wait for people or for their client need not be waited for: they go on after they are resumed. */
   async #idle(): Promise<void> {
-    while (this.#live.size + this.#starting.size > 0)
-      await Promise.allSettled([
-        ...this.#starting.values(),
-        ...this.#live.values().map(({ session }) => session.outcome),
-      ]);
+    for (;;) {
+      const busy = this.#live.values().filter((active) => !this.#tools.isResting(active));
+      if (busy.length + this.#starting.size === 0) return;
+      await Promise.allSettled([...this.#starting.values(), ...busy.map((active) => this.#tools.whenResting(active))]);
+    }
   }
 
   #serve(session: RunSession, held: RunHolds, signal: AbortSignal | undefined): ServedRun {
-    const { caller, agent, slot, settle, client, resident } = held;
+    const { caller, agent, request, slot, settle, resident } = held;
     const { run, outcome } = session;
     const { clock, clients, ended } = this.#ports;
     const reported = Promise.withResolvers<RunOutcome>();
@@ -333,8 +339,7 @@ export class LocalAgentService implements AgentService {
       detach: () =>
         reported.reject(new CloisterError('server_stopping', `Run ${run} was not finished; it can be resumed.`)),
     };
-    const serveRequest = serveRun(active, clients.activity);
-    if (client !== undefined) this.#requests.set(client, { serveRequest, slot });
+    const client = (request.tools ?? []).length > 0 ? this.#tools.attach(caller, session) : null;
     this.#live.set(run, active);
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);
@@ -352,6 +357,8 @@ export class LocalAgentService implements AgentService {
     });
     outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
     if (this.#stopping) finishResident(session);
-    return serveRequest(signal);
+    if (client === null) return serveWholeRun(active, clients.activity, signal);
+    const first = { oneCall: request.oneCall === true, after: -1, waiting: [] };
+    return serveClientRequest(active, client, first, { activity: clients.activity, signal });
   }
 }

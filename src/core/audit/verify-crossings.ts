@@ -109,7 +109,9 @@ const answerFault = ({ cell, record, contents }: Frame, { from, to, entry }: Led
   if (from !== 'outside' || to !== cell || record.type !== 'ruling') return 'an answer cannot cross in such a record';
   const content = contents?.find((one) => one.cell === cell && one.seq === entry.seq)?.content ?? '{}';
   const { text, args } = JSON.parse(content) as { readonly text?: Json; readonly args?: Json };
-  const isSaid = text === undefined || text === record.reason;
+  // What a client's tool returned is not repeated in the ruling.
+  const isResult = record.reason === undefined && record.right === 'caller';
+  const isSaid = text === undefined || text === record.reason || isResult;
   const isWritten = canonicalJson(args ?? null) === canonicalJson(record.args ?? null);
   return isSaid && isWritten ? null : 'the answer is not what the ruling says';
 };

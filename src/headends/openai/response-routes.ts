@@ -5,6 +5,7 @@ import type { AgentRequest, Caller, HttpRoute, ServedRun, AgentService } from '#
 import {
   answerAsCall,
   answerName,
+  clientTools,
   splitDialog,
   startOrContinue,
   awaitAnswerEnd,
@@ -30,8 +31,9 @@ export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
       const parsed = parseResponse(body, clients);
       const { stream, format, previous, tools, results, userTexts, request, dialog, headers } = parsed;
       const read = stream || clients.activity;
-      const newRequest = request && (() => completeRequest(service, caller, { request, previous, dialog }, read));
-      const started = await startOrContinue(service, caller, { results, userTexts, newRequest, headers: sent }, signal);
+      const newRequest = () => completeRequest(service, caller, { request, previous, dialog, results }, read);
+      const from = { results, userTexts, newRequest, headers: sent, ...clientTools(request) };
+      const started = await startOrContinue(service, caller, from, signal);
       const run = answerAsCall(started, parsed.answerTool);
       const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
       if (stream) return { events: responseEvents(run, head, clients.activity), headers };
@@ -54,16 +56,10 @@ export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
 const completeRequest = async (
   service: AgentService,
   caller: Caller,
-  {
-    request,
-    previous,
-    dialog,
-  }: Pick<ParsedResponseRequest, 'previous' | 'dialog'> & {
-    readonly request: NonNullable<ParsedResponseRequest['request']>;
-  },
+  { request, ...earlier }: Pick<ParsedResponseRequest, 'request' | 'previous' | 'dialog' | 'results'>,
   stream: boolean,
 ): Promise<AgentRequest> => {
-  const said = splitDialog(await resolveEarlierResponses(service, caller, { previous, dialog }), 'input');
+  const said = splitDialog(await resolveEarlierResponses(service, caller, earlier), 'input');
   const complete = { ...request, ...said, stream };
   return withObjectFormat(complete, service, caller);
 };
