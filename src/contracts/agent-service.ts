@@ -90,7 +90,7 @@ export type CallResult = {
 };
 
 /** The client's input for a run that is waiting for tool results. */
-export type ClientToolResults = Pick<AgentRequest, 'oneCall'> & {
+export type ClientToolResults = Pick<AgentRequest, 'oneCall' | 'tools'> & {
   readonly results: readonly CallResult[];
   /** Texts sent along with them. */
   readonly messages: readonly string[];

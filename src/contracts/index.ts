@@ -224,6 +224,7 @@ export type {
   AiTools,
   BuiltinTool,
   CallableTool,
+  GivenTools,
   ListedTools,
   MailTool,
   NamedSource,

@@ -58,6 +58,9 @@ export type ToolOptions<S extends Schema = Schema> = Omit<ToolDefinition, 'input
 /** What a model is shown of a tool, and a run records. */
 export type ToolSchema = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
 
+/** Tools that a client brings while its run works; the content of a `tools` crossing, as JSON. `timeoutMs`: the client's time for a call. */
+export type GivenTools = { readonly tools: readonly ToolSchema[]; readonly timeoutMs: number };
+
 /** A tool that is ready to be called: its schema is JSON Schema, and `execute` takes JSON. */
 export type CallableTool = ToolDefinition & ToolSchema;
 

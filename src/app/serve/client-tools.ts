@@ -23,12 +23,14 @@ import { ClientRun } from './client-run.ts';
 import { RunRequestStates } from './request-states.ts';
 import type { ActiveRun } from './served-run.ts';
 
+const clientToolMsDefault = 24 * 3_600_000;
+
 const [toolsMax, toolsBytesMax, waitingMax, retryAfterMs] = [128, 256 * 1024, 16, 2_000];
 
 type ClientToolsPorts = {
   readonly cloister: Pick<Cloister, 'questions'>;
   readonly clients: { readonly tools: boolean };
-  /** How long a client may take for one call. Default: as long as people may take for a question. */
+  /** How long a client may take for one call. */
   readonly clientToolMs?: number;
   /** The runs of this process. */
   live(): Iterable<ActiveRun>;
@@ -59,9 +61,16 @@ export class ClientTools {
       throw new CloisterError('request_unsupported', 'tools: client tools are not allowed here.');
     checkTools(tools);
     await this.#checkWaiting(caller);
-    const { clientToolMs: timeoutMs } = this.#ports;
-    const outside = { outside: true, ...(timeoutMs === undefined ? {} : { timeoutMs }), execute: neverCalled } as const;
+    const { clientToolMs: timeoutMs = clientToolMsDefault } = this.#ports;
+    const outside = { outside: true, timeoutMs, execute: neverCalled } as const;
     return { tools: tools.map((tool) => ({ ...tool, ...outside })) };
+  }
+
+  /** Gives a run the tools of a later request that it does not have. */
+  async addLater(session: RunSession, tools: readonly ClientTool[]): Promise<void> {
+    if (tools.length === 0 || !this.#ports.clients.tools) return;
+    checkTools(tools);
+    await session.do({ do: 'add-tools', tools, timeoutMs: this.#ports.clientToolMs ?? clientToolMsDefault });
   }
 
   /** The client side of a run of this process. `answered`: how many results it was given before. */

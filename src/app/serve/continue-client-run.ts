@@ -23,7 +23,7 @@ export const continueClientRun = async (
 ): Promise<ServedRun | null> => {
   const { caller, given, checkOpen } = request;
   const { session } = active;
-  const { results, messages, oneCall = false } = given;
+  const { results, messages, oneCall = false, tools: more = [] } = given;
   const client = await tools.findOrAttach(caller, session);
   return client.inTurn(async () => {
     checkOpen();
@@ -31,6 +31,7 @@ export const continueClientRun = async (
     if (accepted === null) return null;
     if (client.isAnswering)
       throw new CloisterError('run_owned', `Another request waits for the answer of run ${session.run}.`);
+    await tools.addLater(session, more);
     await deliverAll(active, accepted.fresh, request, options.signal);
     for (const text of messages) session.addContext(text);
     await session.durable();

@@ -122,4 +122,5 @@ export const givesWork: Readonly<Record<RunCommandName, boolean>> = {
   finish: false,
   cancel: false,
   answer: false,
+  'add-tools': false,
 };

@@ -92,7 +92,8 @@ const verifyGrant = (
     problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${direction}`);
   // A caller may always pass in its own history and instructions, and the files that the agent wrote in the same conversation.
   const isCallersOwn =
-    (entry.kind === 'history' || entry.kind === 'file' || entry.kind === 'share') && from === 'outside';
+    (entry.kind === 'history' || entry.kind === 'file' || entry.kind === 'share' || entry.kind === 'tools') &&
+    from === 'outside';
   if (
     granted &&
     direction !== undefined &&
@@ -143,7 +144,7 @@ const mayCross = ({ cells, definitions }: RunRecords, lower: CrossingEnd, kind: 
 
 type Direction = 'down' | 'up';
 const allowed: Record<Direction, readonly CrossingKind[]> = {
-  down: ['goal', 'note', 'share', 'history', 'file', 'attachment'],
+  down: ['goal', 'note', 'share', 'history', 'file', 'attachment', 'tools'],
   up: ['result', 'note'],
 };
 
@@ -172,6 +173,7 @@ const isInRightRecord = (
   if (kind === 'file') return record.type === 'open' && record.birth.cell === to && record.conversation !== undefined;
   if ((kind === 'share' && from === 'outside') || kind === 'attachment')
     return record.type === 'open' && record.birth.cell === to;
+  if (kind === 'tools') return record.type === 'give' && record.to === to;
   if (kind === 'share' || kind === 'history')
     return (
       (record.type === 'give' && record.to === to) ||

@@ -10,6 +10,7 @@ import type {
   AnswerContent,
   ApprovalMark,
   Frame,
+  GivenTools,
   ModelReply,
   Question,
   QuestionResult,
@@ -80,13 +81,26 @@ export class QuestionsCheck {
     asked: Question,
   ): void {
     const where = problemLocation(frame, frame.cell, op);
-    const ms = this.#records.definitions.get(cell.birth.digest)?.client?.[asked.tool];
+    const ms = this.#clientTools(cell).get(asked.tool);
     if (ms === undefined || cell.birth.parent !== null)
       return this.#problems.add('question-asked', where, `its client has no tool ${asked.tool}`);
     if (until !== frame.at + ms) this.#problems.add('question-asked', where, 'its client has another time for a call');
     const mark = this.#markOf(cell, asked.tool);
     if (mark !== undefined && mark.when === undefined && typeof about?.['ask'] !== 'number')
       this.#problems.add('question-call', where, `${asked.tool} is marked, and nobody was asked`);
+  }
+
+  /** The tools of its client, with the time for a call: those of its definition, and those that crossed since. */
+  #clientTools({ birth, received }: CellRecords): ReadonlyMap<string, number> {
+    const { client = {}, tools = [] } = this.#records.definitions.get(birth.digest) ?? {};
+    const all = new Map(Object.entries(client));
+    for (const { entry, content } of received.values()) {
+      if (entry.kind !== 'tools' || entry.verdict !== 'granted' || content === undefined) continue;
+      const given = JSON.parse(content) as GivenTools;
+      for (const { name } of given.tools)
+        if (!all.has(name) && !tools.some((tool) => tool.name === name)) all.set(name, given.timeoutMs);
+    }
+    return all;
   }
 
   #verifyRuling(frame: RulingFrame): void {
@@ -180,8 +194,7 @@ export class QuestionsCheck {
       return;
     }
     const tool = calledTool(begin);
-    const { client = {} } = this.#records.definitions.get(cell.birth.digest) ?? {};
-    if (tool !== undefined && Object.hasOwn(client, tool) && wasMade)
+    if (tool !== undefined && this.#clientTools(cell).has(tool) && wasMade)
       return this.#problems.add('question-call', where, `${tool} is a tool of the client, which was not asked`);
     const mark = tool === undefined ? undefined : this.#markOf(cell, tool);
     if (mark !== undefined && mark.when === undefined && wasMade)

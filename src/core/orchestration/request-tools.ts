@@ -4,7 +4,7 @@
 //   request-tools-replace-nothing. They never replace one of the agent's own tools, and add nothing to its system prompt.
 import { CloisterError, isObject } from '#base';
 import { checkShape, listOf, object } from '#base/shapes';
-import type { Agent, AgentDefinition, ToolDefinition } from '#contracts';
+import type { Agent, AgentDefinition, ToolDefinition, ToolSchema } from '#contracts';
 import { approvalMark, toToolName } from '#core/rules';
 import { toCallableTool } from '#core/session';
 import { completeDefinition } from './define-agent.ts';
@@ -78,6 +78,13 @@ export const withRecordedTools = (
     });
   return tools.length === 0 ? agent : addRequestTools(agent, tools);
 };
+
+/** Checks tools that a client brings while its run works, as those that came with its request. Throws `options_invalid`. */
+export const checkLaterTools = (agent: Agent, tools: readonly ToolSchema[]): void =>
+  void addRequestTools(
+    agent,
+    tools.map((tool) => ({ ...tool, outside: true, execute: refuseCall })),
+  );
 
 /** The request tools that are gone with the process that had them. */
 export const lostTools = ({ resources: { given = [], tools } }: Agent): readonly string[] =>

@@ -5,14 +5,14 @@
 //       calls failed, or none in time, is the tool's failure.
 import type { JsonObject } from '#base';
 import { argumentsHash } from '#core/events';
-import type { AnswerContent, AskOperation, CallableTool, QuestionResult, StepOperation } from '#contracts';
+import type { AnswerContent, AskOperation, QuestionResult, StepOperation, ToolSchema } from '#contracts';
 import { outputName } from '#core/rules';
 import { textExtension } from './output-extension.ts';
 import { storeOffloaded, toolValue } from './plain-tool.ts';
 import { askAbout, failingStep, stepAbout } from './tool-call-chain.ts';
 import type { Session, ToolCall, ToolRunner } from './state.ts';
 
-export const clientTool = ({ name, description, inputSchema }: CallableTool, timeoutMs: number): ToolRunner => ({
+export const clientTool = ({ name, description, inputSchema }: ToolSchema, timeoutMs: number): ToolRunner => ({
   schema: { name, description, inputSchema },
   createChain: (call, args, session) => {
     const argsHash = argumentsHash(args);

@@ -307,8 +307,18 @@ const toolResults = (message: BodyFields): readonly CallResult[] => {
 };
 
 /** Files in a tool result are left out, and a note says so. */
-const resultTexts = (block: BodyFields): readonly string[] =>
-  contentBlocks(block, 'content', []).map((one) => (typeof one === 'string' ? one : omittedFileText(one.mediaType)));
+const resultTexts = (block: BodyFields): readonly string[] => [
+  ...contentBlocks(block, 'content', ['tool_reference']).map((one) =>
+    typeof one === 'string' ? one : omittedFileText(one.mediaType),
+  ),
+  ...toolReferences(block),
+];
+
+/** A client that holds tools back names those that come with this request. */
+const toolReferences = (block: BodyFields): readonly string[] =>
+  (Array.isArray(block.value['content']) ? block.items('content') : [])
+    .filter(({ value }) => value['type'] === 'tool_reference')
+    .map((reference) => `The tool ${reference.text('tool_name')} is available now.`);
 
 const systemTexts = (fields: BodyFields, name: string): ParsedDialog['system'] =>
   contentTexts(fields, name, [])

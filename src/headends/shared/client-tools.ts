@@ -1,5 +1,5 @@
 // What the protocols have in common about a client's own tools and the results of their calls.
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { AgentRequest, Caller, CallResult, ClientTool, DialogMessage, ServedRun, AgentService } from '#contracts';
 import { filesOnlyText, omittedFileText } from './attached-file.ts';
 import { BodyFields } from './body-fields.ts';
@@ -75,12 +75,13 @@ const isResult = (turn: object): turn is CallResult => 'call' in turn;
 const isCall = (turn: object): turn is PastCall => 'called' in turn;
 
 /** What a request says about its client's tools, for a run that goes on. */
-export const clientTools = ({ oneCall }: Pick<AgentRequest, 'oneCall'>): Pick<AgentRequest, 'oneCall'> =>
-  oneCall === undefined ? {} : { oneCall };
+export const clientTools = ({ oneCall, tools }: ToolFields): ToolFields => omitUndefined({ oneCall, tools });
+
+type ToolFields = Pick<AgentRequest, 'oneCall' | 'tools'>;
 
 /** What a request brings. `newRequest` is called only if a new run is needed. */
 type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts'> &
-  Pick<AgentRequest, 'oneCall'> & {
+  ToolFields & {
     /** Of the request; a key among them makes it safe to send again. */
     readonly headers: Headers;
     readonly newRequest: () => AgentRequest | Promise<AgentRequest>;

@@ -3,10 +3,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Cloister } from 'cloister';
 import { openCloister } from 'cloister';
 import { virtualClock } from 'cloister/testkit';
-import { scriptAgents } from '../../headends/client-tools/scripted-agents.ts';
+import { scriptAgents, time } from '../../headends/client-tools/scripted-agents.ts';
 import type { ScriptedAgents } from '../../headends/client-tools/scripted-agents.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
-import { serveTools, turn } from './client-driver.ts';
+import { chatTool, chatTools, serveTools, turn } from './client-driver.ts';
 import type { ServeToolsOptions, ToolsServed } from './client-driver.ts';
 
 const workspace = async (): Promise<string> => {
@@ -117,6 +117,22 @@ describe('after a restart', () => {
     const theft = await second.give([[asked.calls[0]!, 'stolen']], { as: 'you' });
     expect(theft.status).toBe(200);
     expect((await second.give([[asked.calls[0]!, 'sun']])).text).toBe('Told: sun');
+  });
+
+  test('tools of later requests are there, too', async () => {
+    const path = await workspace();
+    const agents = scriptAgents();
+    const first = await serve(path, agents);
+    const asked = await first.ask('weather:a; noon:b; noon:c');
+    const noon = chatTool({ ...time, name: 'noon' });
+    const next = await first.give([[asked.calls[0]!, 'sun']], { tools: [...chatTools, noon] });
+    expect(next.calls.map((call) => call.function.name)).toEqual(['noon']);
+    await stop(first);
+    const second = await serve(path, agents);
+    const third = await second.give([[next.calls[0]!, '12']]);
+    expect(third.calls.map((call) => call.function.name)).toEqual(['noon']);
+    expect((await second.give([[third.calls[0]!, '0']])).text).toBe('Told: sun | 12 | 0');
+    await expectSound(second.cloister, (await onlyRun(second.cloister)).run);
   });
 
   test('with agents that have changed, results are history', async () => {

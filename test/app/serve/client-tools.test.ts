@@ -150,6 +150,72 @@ describe('calls of a client’s tools', () => {
   });
 });
 
+describe('tools that come with a later request', () => {
+  const noon = { ...time, name: 'mcp__clock__noon', description: 'Tells noon.' };
+  const later = [...chatTools, chatTool(noon)];
+
+  test('can be called from the next request to the model on, and are a recorded crossing', async () => {
+    const { agents, model } = scriptAgents();
+    const served = await serveTools({ agents });
+    const first = await served.ask('mcp__clock__noon:x, weather:a; mcp__clock__noon:b');
+    // The model knew nothing of it.
+    expect(namesOf(first)).toEqual(['weather:a']);
+    const second = await served.give(resultsFor(first.calls), { tools: later });
+    expect(namesOf(second)).toEqual(['mcp__clock__noon:b']);
+    // Fewer tools, or others under known names, change nothing.
+    const changed = [chatTool({ ...noon, description: 'Is another one.' })];
+    const last = await served.give(resultsFor(second.calls), { tools: changed });
+    expect(last.text).toMatch(/is not one of.* \| weather of a \| mcp__clock__noon of b$/su);
+    const offered = model.requests.map(({ tools = [] }) => tools.map((tool) => tool.name));
+    expect(offered[0]).not.toContain(noon.name);
+    expect(offered.slice(1)).toEqual([
+      [...offered[0]!, noon.name],
+      [...offered[0]!, noon.name],
+    ]);
+    expect(JSON.stringify(model.requests.at(-1)!.tools)).not.toContain('Is another one.');
+    const [run] = await served.cloister.runs();
+    const { events } = await served.cloister.show(run!.run);
+    expect(events.filter((event) => event.type === 'crossing' && event.kind === 'tools')).toHaveLength(1);
+    expect(await served.cloister.audit(run!.run)).toMatchObject({ ok: true, problems: [] });
+    expect(await served.cloister.replay(run!.run)).toMatchObject({ ok: true, differences: [] });
+  });
+
+  test('are refused if the agent has the name, and then no result is taken', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
+    const first = await served.ask('weather:a');
+    const refused = await served.give(resultsFor(first.calls), {
+      tools: [...chatTools, chatTool({ ...noon, name: 'own' })],
+    });
+    expect([refused.status, refused.error?.message]).toEqual([400, expect.stringContaining('"own"')]);
+    expect((await served.give(resultsFor(first.calls))).text).toBe('Told: weather of a');
+  });
+
+  test('are announced by references in a result, as Anthropic’s clients do', async () => {
+    const { agents, model } = scriptAgents();
+    const served = await serveTools({ agents });
+    const tool = (name: string) => ({ name, description: 'd', input_schema: weather.schema });
+    const messages: unknown[] = [{ role: 'user', content: 'search:noon; mcp__clock__noon:b' }];
+    const send = async (tools: readonly string[]): Promise<any> => {
+      const body = { model: 'guide', max_tokens: 9, messages, tools: tools.map(tool) };
+      const reply = await (await served.send('/v1/messages', body)).json();
+      return reply;
+    };
+    const answer = (reply: any, content: unknown): void => {
+      const { id } = reply.content.find(({ type }: { type: string }) => type === 'tool_use');
+      messages.push({ role: 'assistant', content: reply.content });
+      messages.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] });
+    };
+    const first = await send(['search']);
+    answer(first, [{ type: 'tool_reference', tool_name: noon.name }]);
+    const second = await send(['search', noon.name]);
+    expect(second.content.at(-1)).toMatchObject({ type: 'tool_use', name: noon.name, input: { text: 'b' } });
+    answer(second, 'twelve');
+    const last = await send(['search', noon.name]);
+    expect(last.content).toMatchObject([{ text: 'Told: The tool mcp__clock__noon is available now. | twelve' }]);
+    expect(model.requests).toHaveLength(3);
+  });
+});
+
 describe('tools that cannot be accepted', () => {
   const object = { type: 'object' };
   const tool = (name: string, parameters: unknown = object): unknown => ({

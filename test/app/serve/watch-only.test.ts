@@ -51,6 +51,7 @@ const commands: { readonly [K in RunCommandName]: RunCommand<K> } = {
   'add-tasks': { do: 'add-tasks', tasks: [] },
   finish: { do: 'finish' },
   cancel: { do: 'cancel' },
+  'add-tools': { do: 'add-tools', tools: [], timeoutMs: 1 },
   answer: { do: 'answer', frame: 3, by: 'glass', right: 'caller', id: 'a-1', allow: true, sha256: '' },
 };
 
