@@ -243,6 +243,7 @@ export class LocalAgentService implements AgentService {
   /** The run of this caller, resumed if nobody owns it. Null: it is unknown, has ended, or cannot be resumed. */
   #findWaiting(caller: Caller, run: RunId): Promise<ActiveRun | null> {
     return nullIfLost(async () => {
+      // probe: client-call-of-caller
       const { summary } = await this.find(caller, run);
       await this.#resuming.get(run);
       if (this.#live.get(run) === undefined && summary.state === 'interrupted') await this.#resumeDetached(caller, run);

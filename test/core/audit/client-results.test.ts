@@ -30,7 +30,7 @@ const changed = <T extends RecordType>(
   let count = 0;
   return recorded().map((frame) =>
     frame.record.type === type && count++ === nth
-      ? ({ ...frame, record: { ...frame.record, ...change(frame.record as RecordOf<T>) } } as Frame)
+      ? { ...frame, record: { ...frame.record, ...change(frame.record as RecordOf<T>) } }
       : frame,
   );
 };
@@ -42,7 +42,7 @@ const changedResult = (nth: number, change: (record: RecordOf<'settle'>) => obje
   );
   return recorded().map((frame) =>
     frame.record.type === 'settle' && frame.record.op === steps[nth]
-      ? ({ ...frame, record: { ...frame.record, ...change(frame.record) } } as Frame)
+      ? { ...frame, record: { ...frame.record, ...change(frame.record) } }
       : frame,
   );
 };
