@@ -17,7 +17,7 @@ export class KnownIds {
 
   collect(text: string): void {
     for (const [, run = ''] of text.matchAll(/(?:"run\\*":\\*"|chatcmpl-|resp_)([\da-f]{12})/gu)) this.#runs.add(run);
-    for (const [call] of text.matchAll(/call_[\da-f]{32}/gu)) this.#calls.add(call);
+    for (const [call] of text.matchAll(/q-[\da-f]{12}-\d+/gu)) this.#calls.add(call);
     for (const [session] of text.matchAll(/\/mcp\/messages\?session=[\da-f]+/gu)) this.#sessions.add(session);
   }
 
