@@ -31,6 +31,7 @@ import type {
   TeamSession,
   Transcript,
   TranscriptOptions,
+  WaitingCall,
 } from '#contracts';
 import { protocolEvents, reportQuestions } from '#core/events';
 import type { Run } from '#core/orchestration';
@@ -76,7 +77,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   cancelled = false;
   /** The number of the newest durable frame. */
   committed = -1;
-  #ended = false;
+  ended = false;
   #people: PeopleWait | undefined;
 
   constructor(run: RunId, start: RunStart, host: RunHost) {
@@ -111,7 +112,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** No more events will come. */
   end(): void {
-    this.#ended = true;
+    this.ended = true;
     this.#startSettled?.resolve();
     this.#feed?.end();
     this.#outside?.end();
@@ -119,7 +120,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** A run starts shortly after it was requested; nothing is recorded before that. Rejects if that failed, also after the end. */
   async durable(): Promise<void> {
-    if (this.#log === undefined && !this.#ended) await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
+    if (this.#log === undefined && !this.ended) await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
     await this.#log?.durable();
   }
 
@@ -144,8 +145,8 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   #assertLive(): void {
-    if (this.#ended || this.cancelled)
-      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'was cancelled'}.`);
+    if (this.ended || this.cancelled)
+      throw new CloisterError('cell_ended', `Run ${this.run} ${this.ended ? 'has ended' : 'was cancelled'}.`);
   }
 
   #openEarly(): EarlyCommands {
@@ -237,7 +238,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   agents(): readonly LiveAgent[] {
-    return this.#live === undefined || this.#ended || this.cancelled ? [] : this.#live.agents();
+    return this.#live === undefined || this.ended || this.cancelled ? [] : this.#live.agents();
   }
 
   async spawn(request: OutsideSpawn): Promise<StartedAgent> {
@@ -311,14 +312,19 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   leave(): boolean {
-    if (!this.waitsForPeople || this.#live === undefined || this.#ended) return false;
+    if (!this.waitsForPeople || this.#live === undefined || this.ended) return false;
     // Nothing more is written, and its cells stop: as after a crash, but with nothing in flight.
     this.#live.markBroken(new CloisterError('approval_needed', `Run ${this.run} waits for people.`));
     return true;
   }
 
   async questions(): Promise<readonly QuestionReport[]> {
-    return reportQuestions(await this.readRecorded()).filter(({ state }) => state === 'open');
+    return reportQuestions(await this.readRecorded()).filter(({ state, why }) => state === 'open' && why !== 'client');
+  }
+
+  async clientCalls(): Promise<readonly WaitingCall[]> {
+    if (this.ended || this.cancelled) return [];
+    return (this.#live ?? (await this.#started())).clientCalls();
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
@@ -329,21 +335,17 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#feed?.hasLiveListeners === true;
   }
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   get hasFrames(): boolean {
     return this.#live !== undefined || pastFrames(this.#start).length > 0;
   }
 
   async readRecorded(): Promise<readonly Frame[]> {
-    if (!this.#ended) await this.durable();
+    if (!this.ended) await this.durable();
     return this.#host.store.read(this.run);
   }
 
   async getBlob(ref: string): Promise<Uint8Array> {
-    if (!this.#ended) await this.durable();
+    if (!this.ended) await this.durable();
     return this.#host.store.getBlob(ref);
   }
 

@@ -33,6 +33,7 @@ const words: Readonly<Record<string, (given: Described) => string>> = {
       ? `tool ${name}, from your request`
       : `tool ${name} of ${given.cell.birth.agent}`;
   },
+  'given-tool': (given) => `tool ${toolName(given)}, from a later request`,
   'listed-tool': (given) => `tool ${toolName(given)}, from its server`,
   goal: (given) => describeGoal(given),
   task: (given) => describeGoal(given),

@@ -169,7 +169,7 @@ const endedResponse = (report: RunReport, name: string): ResponseState => {
 /** Whether the root called any tool. It may have been a client's tool, and then the run has answered several requests. */
 const hasCalledTools = ({ cells, events }: RunReport): boolean => {
   const root = cells.find(({ parent }) => parent === null)?.cell;
-  return events.some(({ type, cell }) => type === 'tool-start' && cell === root);
+  return events.some(({ type, cell }) => (type === 'tool-start' || type === 'question') && cell === root);
 };
 
 const responseStatus = ({ status, output }: RunReport): ResponseState['status'] => {
