@@ -11,6 +11,7 @@ import { importBenchmark } from './import.ts';
 import { inFlightBenchmark } from './in-flight.ts';
 import { mailBenchmark } from './mail.ts';
 import { oneToolBenchmark } from './one-tool.ts';
+import { questionsBenchmark } from './questions.ts';
 import { resumeBenchmark } from './resume.ts';
 import { schemasBenchmark } from './schemas.ts';
 import { serveBenchmark } from './serve/serve.ts';
@@ -36,6 +37,7 @@ const benchmarks: readonly Benchmark[] = [
   windowBenchmark,
   checkpointBenchmark,
   mailBenchmark,
+  questionsBenchmark,
   teamsBenchmark,
   stallsBenchmark,
   serveBenchmark,

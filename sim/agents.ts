@@ -1,9 +1,10 @@
 // Defines the agents of a plan once, and binds them to each process with tools of its own.
-import type { Agent, AgentOptions, SessionResources } from '#contracts';
+import type { Agent, AgentOptions, SessionResources, ToolDefinition } from '#contracts';
 import { defineAgent, defineTeam } from '#core/orchestration';
 import { simulatedModel } from './models.ts';
-import type { AgentPlan, MailPlan, TeamPlan } from './plan.ts';
+import type { AgentPlan, MailPlan, TeamPlan, ToolPlan } from './plan.ts';
 import type { Process } from './process.ts';
+import { needsApproval } from './question-workload.ts';
 import { simulatedSource, simulatedTool } from './tools.ts';
 
 /** An agent or a team whose tools are not bound to a process yet. */
@@ -25,12 +26,13 @@ const createPlainAgent = (plan: AgentPlan): Agent =>
     description: `does ${plan.name}`,
     prompt: plan.prompt,
     tools: [
-      ...plan.tools.map(({ name, repeat, inputSchema, timeoutMs }) => ({
+      ...plan.tools.map(({ name, repeat, inputSchema, timeoutMs, approve }) => ({
         name,
         description: `does ${name}`,
         inputSchema,
         repeat,
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        ...approval(approve),
         execute: unboundTool,
       })),
       ...plan.builtins,
@@ -49,6 +51,11 @@ const createPlainAgent = (plan: AgentPlan): Agent =>
     ...(plan.skills.length === 0 ? {} : { skills: plan.skills }),
     ...(plan.mail && mailOptions(plan.mail)),
   });
+
+const approval = (approve: ToolPlan['approve']): Pick<ToolDefinition, 'approve'> => {
+  if (approve === undefined) return {};
+  return { approve: approve === 'always' ? true : (args) => needsApproval({ approve }, args) };
+};
 
 const mailOptions = ({
   spawns,

@@ -5,7 +5,16 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { addFacts, matchesQuery, queryLimit, noTail } from '#testing/adapters/stores';
-import type { StoreConnection, FrameRow, LogRows, RunOwner, RunFacts, Tables, Tail } from '#testing/adapters/stores';
+import type {
+  StoreConnection,
+  FrameRow,
+  LogRows,
+  RunOwner,
+  RunFacts,
+  SignalRow,
+  Tables,
+  Tail,
+} from '#testing/adapters/stores';
 
 export type DiskFault = 'full' | 'commit-lost' | 'commit-written' | 'busy' | 'unreadable' | 'unopened';
 
@@ -21,6 +30,8 @@ export class Disk {
   readonly #owners = new Map<RunId, RunOwner>();
   readonly #runs = new Map<RunId, RunRow>();
   readonly #workspaceLog: Row[] = [];
+  #signals: readonly SignalRow[] = [];
+  readonly #signalWatchers = new Set<() => void>();
 
   /** The number of stored frames of a run. */
   length(run: RunId): number {
@@ -34,6 +45,17 @@ export class Disk {
   /** The stored records of the workspace log. */
   workspaceRecords(): readonly string[] {
     return this.#workspaceLog.map(({ body }) => body);
+  }
+
+  /** The signals that wait. */
+  signals(): readonly SignalRow[] {
+    return this.#signals;
+  }
+
+  /** Calls back after each commit that has stored signals. Returns a function that stops it. */
+  watchSignals(notify: () => void): () => void {
+    this.#signalWatchers.add(notify);
+    return () => void this.#signalWatchers.delete(notify);
   }
 
   owners(): readonly (readonly [RunId, RunOwner])[] {
@@ -55,6 +77,7 @@ export class Disk {
   connect(alive: () => boolean, fault: DiskFaults): StoreConnection {
     if (fault('connect') !== null) throw diskError('unable to open database file', 14);
     let undo: (() => void)[] | null = null;
+    let signals = 0;
     const rollBack = (): void => {
       for (const one of (undo ?? []).toReversed()) one();
       undo = null;
@@ -66,17 +89,19 @@ export class Disk {
       undo.push(change());
     };
     return {
-      tables: this.#tables(write),
+      tables: this.#tables(write, () => void signals++),
       begin() {
         if (!alive()) return;
         if (fault('begin') !== null) throw diskError('database is locked', 5);
         undo = [];
+        signals = 0;
       },
       commit: () => {
         if (!alive()) return rollBack();
         const failed = fault('commit');
         if (failed === 'commit-lost') rollBack();
         undo = null;
+        if (signals > 0 && failed !== 'commit-lost') for (const notify of this.#signalWatchers) notify();
         if (failed !== null) throw diskError('disk I/O error', 10);
       },
       isInPlace: () => true,
@@ -113,11 +138,16 @@ export class Disk {
           reading(this.#workspaceLog.filter(({ no }) => no >= from) as readonly FrameRow[], this.#workspaceLog.at(-1)),
         ),
       blob: (ref) => read(() => this.#blobs.get(ref)),
+      // Reading an empty table draws no fault, so that runs without signals stay what they were.
+      signals: (run) =>
+        this.#signals.length === 0
+          ? []
+          : read(() => this.#signals.filter((one) => run === undefined || one.run === run)),
       close: () => undefined,
     };
   }
 
-  #tables(write: (change: () => () => void) => void): Tables {
+  #tables(write: (change: () => () => void) => void, onSignal: () => void): Tables {
     return {
       tail: (run) => this.#frames.get(run)?.at(-1),
       insertFrame: (run, no, body, hash) => write(() => this.#addFrame(run, { no, body, hash })),
@@ -143,6 +173,17 @@ export class Disk {
           this.#workspaceLog.push({ no, body, hash });
           return () => void this.#workspaceLog.pop();
         }),
+      waitingSignals: (run, id) => {
+        const ofRun = this.#signals.filter((one) => one.run === run);
+        return { count: ofRun.length, isKnown: ofRun.some((one) => one.id === id) };
+      },
+      insertSignal: (signal) =>
+        write(() => {
+          onSignal();
+          return this.#setSignals([...this.#signals, signal]);
+        }),
+      removeSignal: (run, id) =>
+        write(() => this.#setSignals(this.#signals.filter((one) => one.run !== run || one.id !== id))),
     };
   }
 
@@ -152,6 +193,12 @@ export class Disk {
     this.#frames.set(run, rows);
     rows.push(row);
     return () => void rows.pop();
+  }
+
+  #setSignals(signals: readonly SignalRow[]): () => void {
+    const before = this.#signals;
+    this.#signals = signals;
+    return () => void (this.#signals = before);
   }
 
   #list(run: RunId, facts: RunFacts, end: Tail): () => void {

@@ -47,6 +47,13 @@ export class Faults {
     return this.on && this.#crashesLeft > 0 && this.random.chance(this.plan.crash) ? this.random.log(25, 400) : null;
   }
 
+  /** The record about a question before which a new process crashes; null: it does not. */
+  dieAtPlace(): string | null {
+    const { crashBefore } = this.plan;
+    if (crashBefore === null || !this.on || this.#crashesLeft === 0) return null;
+    return this.random.fork(`question ${this.#crashesLeft}`).chance(0.6) ? `append ${crashBefore}` : null;
+  }
+
   /** After which time a new process crashes; null: it does not. */
   dieAfterMs(): number | null {
     return this.on && this.#crashesLeft > 0 && this.random.chance(this.plan.crash / 3)

@@ -4,6 +4,7 @@ import type { RunSession } from '#contracts';
 import { errorCode } from './error-code.ts';
 import type { FollowedSession, TakenMessage } from './history.ts';
 import { scheduleMail } from './outside-mail.ts';
+import { answerQuestions } from './people.ts';
 import type { CancelPlan, RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { afterPromises } from './scheduler.ts';
@@ -49,6 +50,7 @@ export const followSession = (
   scheduleMail(live, watched, plan);
   if (plan.resident !== null && resumed) void noteAgentsWhenBack(live, watched);
   if (plan.resident !== null && plan.resident.listens !== null) void listen(live, watched, plan.resident.listens);
+  if (plan.people !== null) answerQuestions(live, watched, plan.people);
   if (plan.team !== null) scheduleTeamInput(live, watched, plan.team);
   if (plan.reader !== null) void readEvents(live, watched, plan.reader);
   void awaitOutcome(live, watched, ended);
@@ -149,7 +151,8 @@ const noteAgentsWhenBack = async ({ process, session }: SessionInProcess, watche
   for (let tries = 0; tries < 50 && process.alive && watched.endedAt === null; tries++) {
     const agents = session.agents();
     if (agents.length > 0) {
-      const after = writtenBy(watched, process.world)?.frames.at(-1) ?? null;
+      const { world } = process;
+      const after = writtenBy(watched, world)?.frames.at(-1)?.no ?? world.disk.length(session.run) - 1;
       watched.agentsWhenBack = { cells: agents.map(({ cell }) => cell), after };
       return;
     }

@@ -36,6 +36,7 @@ export const gatherHistory = async (
     recordWrites: world.recordWrites,
     otherRequests: world.otherRequests,
     outsideMail: world.outsideMail,
+    answers: world.answers,
     workspaceLog: readWorkspaceLog(world, reader),
     processes: world.processes,
     blobs: [...world.blobs].map((ref) => ({ ref, there: world.disk.hasBlob(ref) })),

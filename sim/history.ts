@@ -9,6 +9,7 @@ import type {
   Frame,
   Outcome,
   RetrySafety,
+  RunCommand,
   RunSummary,
   Task,
 } from '#contracts';
@@ -98,8 +99,8 @@ export type FollowedSession = {
   taken: TakenMessage[] | null;
   /** Whether the listener stayed to the end of the run. */
   heardAll: boolean;
-  /** For a resumed resident: its agents when it was back. */
-  agentsWhenBack: { readonly cells: readonly CellId[]; readonly after: Frame | null } | null;
+  /** For a resumed resident: its agents when it was back, and the number of the newest frame then. */
+  agentsWhenBack: { readonly cells: readonly CellId[]; readonly after: number } | null;
   /** Whether somebody asked the whole run to finish. */
   askedToFinish: boolean;
 };
@@ -181,6 +182,18 @@ export type OutsideMail = {
   readonly result: string;
 };
 
+/** An answer of a person to a question of a run. */
+export type SentAnswer = {
+  readonly process: number;
+  readonly run: RunId;
+  readonly at: number;
+  readonly answer: Omit<RunCommand<'answer'>, 'do'>;
+  /** Somebody who may not answer. */
+  readonly isStranger: boolean;
+  /** What the sender was told; null: nothing, because the process crashed. */
+  told: { readonly state: string } | { readonly code: string } | null;
+};
+
 export type RunHistory = RunRequest & {
   /** Read back at the end by the store's own code; empty if nothing was ever stored. */
   readonly frames: readonly Frame[];
@@ -207,6 +220,7 @@ export type History = {
   readonly recordWrites: readonly RecordWrite[];
   readonly otherRequests: readonly OtherRequest[];
   readonly outsideMail: readonly OutsideMail[];
+  readonly answers: readonly SentAnswer[];
   /** The workspace log at the end, and the problem that its own reader reports. */
   readonly workspaceLog: { readonly entries: readonly WorkspaceEntry[]; readonly problem: string | null };
   readonly processes: readonly ProcessLife[];

@@ -28,6 +28,8 @@ export type ToolPlan = {
   readonly longOutput: boolean;
   /** Its own timeout, if it sets one. */
   readonly timeoutMs?: number;
+  /** A person must allow its calls: all of them, or those with some arguments. */
+  readonly approve?: 'always' | 'some';
 };
 
 export type SourcePlan = { readonly name: string; readonly tools: readonly ToolPlan[] };
@@ -169,7 +171,15 @@ export type RunPlan = {
   readonly sends: readonly SendPlan[];
   /** Null: its agent is not a team. */
   readonly team: TeamRequestPlan | null;
+  /** Null: nobody is asked. */
+  readonly people: PeoplePlan | null;
 };
+
+/** `msMax`: the longest that they take. */
+export type PeoplePlan = { readonly msMax: number };
+
+/** The records of a marked call: the question, the answer, its settlement, and the call itself. */
+export type QuestionRecord = 'ask' | 'ruling' | 'answered' | 'call';
 
 /** Somebody takes a checkpoint, restores or branches from one, or adds a turn to a conversation. */
 export type CheckpointActionPlan = {
@@ -204,6 +214,8 @@ export type FaultPlan = {
   readonly crashesMax: number;
   /** The probability that a process crashes at one of its calls. */
   readonly crash: number;
+  /** Processes that are about to append such a record often crash; null: no more often than before others. */
+  readonly crashBefore: QuestionRecord | null;
   readonly model: number;
   readonly tool: number;
   readonly source: number;

@@ -28,6 +28,7 @@ export class Process {
   #calls = 0;
   #timers = 0;
   #dieAtCall: number | null;
+  readonly #dieAtPlace: string | null;
 
   constructor(world: World, onDeath: (process: Process) => void) {
     this.no = world.processes.length + 1;
@@ -44,6 +45,7 @@ export class Process {
     };
     world.processes.push(this.life);
     this.#dieAtCall = world.faults.dieAtCall();
+    this.#dieAtPlace = world.faults.dieAtPlace();
     const dieAfterMs = world.faults.dieAfterMs();
     if (dieAfterMs !== null)
       world.scheduler.after(dieAfterMs, `kill ${this.no}`, () => this.#maybeCrash('between events'));
@@ -58,6 +60,7 @@ export class Process {
       startThread: (listener) => this.#startThread(listener, owners),
       defer: (work) => void this.later(0, 'defer', work),
       now: () => world.wallClock(),
+      watchSignals: (notify) => world.disk.watchSignals(() => void this.later(signalNoticeMs, 'signals', notify)),
     });
     this.store = this.#guardedStore();
     this.workspaces = { open: (run, cell) => this.#workspace(world.files.open(run, cell)) };
@@ -76,7 +79,7 @@ export class Process {
   /** Counts a call into the world. Returns false if the call has no effect, because the process is dead or crashes now. */
   touch(place: string): boolean {
     if (!this.#alive) return false;
-    if (++this.#calls === this.#dieAtCall) this.#maybeCrash(place);
+    if (++this.#calls === this.#dieAtCall || place === this.#dieAtPlace) this.#maybeCrash(place);
     return this.#alive;
   }
 
@@ -223,6 +226,11 @@ export class Process {
       appendRecord: (record, after) =>
         guarded('append record', () => appendWatched(this, record, after, () => inner.appendRecord(record, after))),
       hashPrefix: (run, frames) => guarded('hash prefix', () => inner.hashPrefix(run, frames)),
+      putSignal: (signal) => guarded('put signal', () => inner.putSignal(signal)),
+      signals: (run) =>
+        world.disk.signals().length === 0 ? inner.signals(run) : guarded('signals', () => inner.signals(run)),
+      removeSignal: (run, id) => guarded('remove signal', () => inner.removeSignal(run, id)),
+      watchSignals: (listener) => inner.watchSignals(listener),
       close: () => guarded('close', () => inner.close()),
     };
   }
@@ -247,6 +255,9 @@ export class Process {
   }
 }
 
+/** How long after its commit a signal is noticed. */
+const signalNoticeMs = 80;
+
 const describeMessage = (message: ToWorker): string =>
   message.type === 'close'
     ? 'close'
@@ -254,6 +265,7 @@ const describeMessage = (message: ToWorker): string =>
         .map((item) => {
           if (item.do === 'frame') return `${item.run}/${item.no} (${item.body.length})`;
           if (item.do === 'record') return `record (${item.record.length})`;
+          if (item.do === 'signal') return `signal ${item.signal.run} ${item.signal.id}`;
           return item.do === 'blob' ? `blob ${item.ref}` : `${item.do} ${item.run}`;
         })
         .join(', ');

@@ -30,6 +30,11 @@ export const decideReply = (shown: string, options: LanguageModelV4CallOptions, 
   const ends = tools.length === 0 || random.chance(likely);
   const reasoning = random.chance(0.1) ? `thinking ${random.hex()}` : '';
   if (ends) return { text: drawAnswer(agent, random), reasoning, calls: [] };
+  const marked = agent.tools.filter(({ approve }) => approve !== undefined).map(({ name }) => name);
+  if (marked.length > 0) {
+    const asking = drawAskingCalls(marked, tools, `call-${turn}`, random.fork('asks'));
+    if (asking.length > 0) return { text: '', reasoning, calls: asking };
+  }
   const more = random.weighted(agent.mail === null ? callCounts : mailCounts) === 'more';
   const calls = Array.from({ length: more ? random.int(2, 3) : 1 }, (_, index) =>
     drawCall(pickTool(agent, tools, { random, options }), `call-${turn}-${index}-${random.hex()}`, {
@@ -43,6 +48,24 @@ export const decideReply = (shown: string, options: LanguageModelV4CallOptions, 
     reasoning,
     calls: agent.mail === null ? calls : repeatShutdown(calls, random),
   };
+};
+
+/** Up to four calls at once, of marked tools above all, often with arguments that were used before. */
+const drawAskingCalls = (
+  marked: readonly string[],
+  tools: Tools,
+  id: string,
+  random: Random,
+): readonly SimulatedCall[] => {
+  const known = tools.filter(({ name }) => marked.includes(name));
+  if (known.length === 0 || !random.chance(0.6)) return [];
+  return Array.from({ length: random.pick([1, 1, 2, 3, 4]) }, (_, index) => ({
+    id: `${id}-${index}-${random.hex()}`,
+    name: (random.chance(0.5) ? known.at(-1)! : random.pick(known)).name,
+    input: JSON.stringify({
+      q: random.chance(0.75) ? random.pick(['1 common', '1 common', '9 common']) : random.hex(),
+    }),
+  }));
 };
 
 const goalIndex = ({ prompt }: LanguageModelV4CallOptions): number =>

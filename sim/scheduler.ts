@@ -137,6 +137,7 @@ export class Scheduler {
 /** What simulated people and faults will do, planned long before; it is in no queue of the runtime. */
 const plannedKinds: ReadonlySet<string> = new Set([
   'add tasks',
+  'answer',
   'ask',
   'branch',
   'cancel',

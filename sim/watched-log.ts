@@ -3,6 +3,7 @@ import type { RunId } from '#base';
 import type { Frame, RunLog } from '#contracts';
 import type { Writing } from './history.ts';
 import { never } from './never.ts';
+import type { QuestionRecord } from './plan.ts';
 import type { World } from './world.ts';
 
 /** The process that writes. */
@@ -12,6 +13,8 @@ export class WatchedLog implements RunLog {
   readonly #process: Writer;
   readonly #inner: RunLog;
   readonly #writing: Writing;
+  /** The operations that ask, by cell. */
+  readonly #asks = new Set<string>();
 
   constructor(process: Writer, run: RunId, inner: RunLog) {
     this.#process = process;
@@ -32,12 +35,14 @@ export class WatchedLog implements RunLog {
   }
 
   append(frame: Frame): void {
-    if (!this.#process.touch('append')) return;
+    const about = questionRecord(frame, this.#asks);
+    if (!this.#process.touch(about === null ? 'append' : `append ${about}`)) return;
     this.#writing.frames.push(frame);
     this.#inner.append(frame);
     const { world, no } = this.#process;
     this.#writing.begunAt ??= world.now;
     if (frame.record.type === 'close') this.#writing.closedAt ??= world.now;
+    if (about === 'ask') world.onQuestion(no, frame);
     for (const watcher of world.watchers)
       if (
         watcher.process === no &&
@@ -84,3 +89,13 @@ export class WatchedLog implements RunLog {
     writing.acknowledged = frames;
   }
 }
+
+/** Which record of a marked call it is. `asks`: the operations of this process that ask. */
+const questionRecord = ({ cell, record }: Frame, asks: Set<string>): QuestionRecord | null => {
+  if (record.type === 'ruling') return 'ruling';
+  if (record.type === 'settle') return asks.has(`${cell}/${record.op}`) ? 'answered' : null;
+  if (record.type !== 'begin') return null;
+  if (record.do !== 'ask') return record.about?.['ask'] === undefined ? null : 'call';
+  asks.add(`${cell}/${record.op}`);
+  return 'ask';
+};

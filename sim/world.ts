@@ -1,6 +1,6 @@
 // What outlives every process: the disk, the providers, time, and the record of what happened.
 import type { RunId } from '#base';
-import type { CellFolders } from '#contracts';
+import type { CellFolders, Frame } from '#contracts';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { Disk } from './disk.ts';
 import { Faults } from './faults.ts';
@@ -14,6 +14,7 @@ import type {
   RecordWrite,
   ResumeRefusal,
   RunRequest,
+  SentAnswer,
   ToolCall,
   Writing,
 } from './history.ts';
@@ -53,6 +54,11 @@ export class World {
   readonly recordWrites: RecordWrite[] = [];
   readonly otherRequests: OtherRequest[] = [];
   readonly outsideMail: OutsideMail[] = [];
+  readonly answers: SentAnswer[] = [];
+  /** Those who answer, by process and run. */
+  readonly people = new Map<string, (frame: Frame) => void>();
+  /** What people do, whatever else is drawn. */
+  readonly peopleRandom: Random;
   /** The number of sessions created so far. */
   sessionCount = 0;
   /** Requested turns that have no run yet, by process and conversation. */
@@ -74,9 +80,15 @@ export class World {
     this.plan = plan;
     this.random = random.fork('world');
     this.ids = random.fork('ids');
+    this.peopleRandom = random.fork('people');
     this.scheduler = new Scheduler(random.fork('order'), strict);
     this.faults = new Faults(plan.faults, random.fork('faults'), this.scheduler);
     this.scheduler.onEvent = (kind) => this.trace.note(`${this.scheduler.now} ${kind}`);
+  }
+
+  /** A process has appended a question. */
+  onQuestion(process: number, frame: Frame): void {
+    this.people.get(`${process} ${frame.run}`)?.(frame);
   }
 
   get now(): number {

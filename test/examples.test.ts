@@ -18,7 +18,7 @@ const says: Record<string, readonly RegExp[]> = {
   api: [
     /^completed Rome Go\. 0\.00/u,
     /guide weather true\nguide population true\n/u,
-    /\n2 \d+ true 0 true\nStay at home\.\nagent_unknown\ncompleted\nGo to Rome\.\nDone after a while\. 2 0\n$/u,
+    /\n2 \d+ true 0 true\ncompleted refund allowed small-sums\nStay at home\.\nagent_unknown\ncompleted\nGo to Rome\.\nDone after a while\. 2 0\n$/u,
   ],
   hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
   tested: [/✔ no agent of the desk sees private content of another/u, /pass 8/u, /fail 0/u],
@@ -31,6 +31,11 @@ const says: Record<string, readonly RegExp[]> = {
     /^Not yet: add an index first\.\n(?:- (?:sql|security|cost)-analyst: .*\n){3}/u,
     /- cost-analyst: About 90 dollars a month/u,
     /completed: 4 cells, audit ok: true, unattributed 0/u,
+  ],
+  approval: [
+    /^desk > office > mailer wants to call mail__send: "anna@example\.com"\nallowed, completed: The office says: Sent to/u,
+    /^To: anna@example\.com$/mu,
+    /audit ok: true, unattributed 0/u,
   ],
   continue: [
     /^(?:- part [1-6]: .*\n){6}reader at level 0: 1\d{4} bytes in its window\n/u,
@@ -86,7 +91,7 @@ describe.concurrent('npm run example', () => {
     expect(await example(['helo'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(
-        'analysts, api, continue, dependencies, dungeon, hello, limits, patterns, research, skills, tested',
+        'analysts, api, approval, continue, dependencies, dungeon, hello, limits, patterns, research, skills, tested',
       ),
     });
   });

@@ -21,7 +21,10 @@ export const bundlePackage = async (): Promise<readonly Pick<OutputChunk, 'fileN
   });
   try {
     const names = { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' };
-    const { output } = await bundle.generate({ format: 'esm', ...names, codeSplitting: { groups: [cliChunk] } });
+    // What users look up is in the declarations.
+    const comments = { jsdoc: false };
+    const codeSplitting = { groups: [cliChunk] };
+    const { output } = await bundle.generate({ format: 'esm', ...names, comments, codeSplitting });
     return output.filter((file) => file.type === 'chunk');
   } finally {
     await bundle.close();

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { encodeMessage, publicFailure } from '../src/base/index.ts';
-import type { Json } from '../src/base/index.ts';
+import type { ErrorCode, Json } from '../src/base/index.ts';
 import type { CrossingKind, Envelope, PromptPart, ReplyPart, Task } from '../src/contracts/index.ts';
 import { gatherSchema } from '../src/core/orchestration/agent-tool-schema.ts';
 import { answerGoal, planGoal } from '../src/core/orchestration/coordinator-prompts.ts';
@@ -22,6 +22,10 @@ const crossing = (kind: CrossingKind, content: unknown): ResolvedSource => ({
 const settled = (value: unknown): ResolvedSource => ({
   from: 'operation',
   settled: { at: 0, ok: true, value: value as Json },
+});
+const failed = (code: ErrorCode): ResolvedSource => ({
+  from: 'operation',
+  settled: { at: 0, ok: false, failure: { code } },
 });
 const reply = (part: ReplyPart): ResolvedSource => ({ from: 'reply', part });
 const call = (name: string, input: unknown = {}): ResolvedSource =>
@@ -151,6 +155,21 @@ const sections: readonly (readonly [title: string, ...shown: readonly Shown[]])[
       show('child-result@1', [call('helper'), settled({}), envelope({ output: 'x'.repeat(40) })], 16, 1)
         .replace('xxxxxxxxxxxxxxxx', '<beginning>')
         .replaceAll(/\b(40|16)\b/gu, '<n>'),
+    ],
+    [
+      'A person did not allow a call, or did not answer (`denied@1`)',
+      show('denied@1', [call('send'), failed('approval_denied'), crossing('answer', { text: '<words>' })]),
+      show('denied@1', [call('send'), failed('approval_expired')]),
+      show('denied@1', [call('ask_person'), failed('answer_denied')]),
+      show('denied@1', [call('ask_person'), failed('answer_expired')]),
+    ],
+    [
+      'A person changed the arguments of a call, after its result (`edited@1`)',
+      show('edited@1', [call('send'), crossing('answer', { args: { to: '<name>' } })]),
+    ],
+    [
+      'A person answered a question of the agent (`answered@1`)',
+      show('answered@1', [call('ask_person'), settled({}), crossing('answer', { text: '<answer>' })]),
     ],
     ['The answer was not valid JSON (`repair@1`)', show('repair@1', [settled({ problems: ['<problem>'] })])],
     ['No turns are left (`last-turn@1`)', show('last-turn@1', [])],

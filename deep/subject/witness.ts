@@ -81,6 +81,7 @@ export const aboutFrame = ({ cell, record, attempt }: Frame): FrameAbout => {
       return { cell, type: 'post', op: record.op, ok: record.ok, failure: record.failure?.code };
     case 'held':
     case 'again':
+    case 'ruling':
       return { cell, type: record.type, op: record.op };
     case 'open':
     case 'resume':

@@ -76,6 +76,26 @@ const { cells, events } = await cloister.show(run);
 const { ok, unattributedBytes } = await cloister.audit(run);
 console.log(cells.length, events.length, ok, unattributedBytes, (await cloister.replay(run)).ok);
 
+const refund = defineTool({
+  name: 'refund',
+  description: 'Pays money back.',
+  inputSchema: z.object({ amount: z.number() }),
+  approve: true,
+  execute: ({ amount }) => `Paid ${amount} back.`,
+});
+const clerk = defineAgent({ name: 'clerk', description: 'Pays refunds.', prompt: 'Pay.', tools: [refund] });
+await using shop = await openCloister({
+  agents: [clerk],
+  models: [
+    rehearse([{ when: { turn: 1 }, reply: { calls: [{ tool: 'refund', args: { amount: 20 } }] } }, { reply: 'Done.' }]),
+  ],
+  store: 'memory',
+  onQuestion: ({ args }) => (Number(args['amount']) < 50 ? { allow: true, by: 'small-sums' } : undefined),
+});
+const paid = await shop.run('clerk', 'Pay Anna back.').outcome;
+const [ruled] = await shop.questions({ run: paid.run, all: true });
+console.log(paid.status, ruled?.tool, ruled?.state, ruled?.answers[0]?.by);
+
 const plan = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjd', 'base64');
 const seen = cloister.run('writer', 'What is on it?', {
   attachments: [{ mediaType: 'image/png', data: plan, name: 'plan.png' }],

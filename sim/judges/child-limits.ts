@@ -3,6 +3,7 @@
 import type { AgentDefinition, Limits } from '#contracts';
 import type { Hash } from '#base';
 import { withChildren } from '../agents.ts';
+import { askedMs } from './asked-time.ts';
 import { runFacts, pausedMs, waitedMs } from './facts.ts';
 import { recordedArgs } from './mail-walk.ts';
 import type { Judge, ReportProblem } from './judge.ts';
@@ -45,7 +46,10 @@ export const childLimits: Judge = {
           own.ms === undefined ? undefined : Math.max(1, createdAt + own.ms),
           parent === null || parent.birth.deadline === 0
             ? undefined
-            : parent.birth.deadline + pausedMs(run, parent.createdIn, createdIn) + waitedMs(parent, createdIn),
+            : parent.birth.deadline +
+                pausedMs(run, parent.createdIn, createdIn) +
+                waitedMs(parent, createdIn) +
+                askedMs(parent, createdIn),
         );
         if ((birth.deadline || Infinity) > until)
           report(`${birth.cell} to end by ${until}`, `${birth.deadline || 'no deadline'}`);

@@ -1,4 +1,5 @@
 // No step is in flight after the deadline of its cell.
+import { askedMs } from './asked-time.ts';
 import { runFacts, pausedMs, waitedMs } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -14,7 +15,11 @@ export const deadlines: Judge = {
       const { operations, resumes } = runFacts(run);
       for (const [key, { begin, cell, beganIn, settledIn }] of operations) {
         if (cell.birth.deadline === 0) continue;
-        const deadline = cell.birth.deadline + pausedMs(run, cell.createdIn, beganIn) + waitedMs(cell, beganIn);
+        const deadline =
+          cell.birth.deadline +
+          pausedMs(run, cell.createdIn, beganIn) +
+          waitedMs(cell, beganIn) +
+          askedMs(cell, beganIn);
         // While a run is down, nothing can settle.
         if (begin.do !== 'step' || resumes.some((no) => no > beganIn && no < settledIn)) continue;
         const [from, to] = [run.frames[beganIn]?.at ?? 0, run.frames[settledIn]?.at ?? 0];

@@ -99,6 +99,7 @@ const sortFrames = (run: RunHistory): RunFacts => {
       case 'post':
       case 'mail':
       case 'delivered':
+      case 'ruling':
         return;
       default:
         return record satisfies never;

@@ -4,7 +4,7 @@ import { withChildren } from '../agents.ts';
 import { runFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
-const goesDown: readonly string[] = ['goal', 'share', 'history', 'file', 'attachment', 'dependency'];
+const goesDown: readonly string[] = ['goal', 'share', 'history', 'file', 'attachment', 'dependency', 'answer'];
 
 export const grants: Judge = {
   name: 'only granted crossings happen',
@@ -24,6 +24,8 @@ export const grants: Judge = {
           // Files come with the goal, to the root.
           if (kind === 'attachment')
             return cell === run.frames[0]?.cell && record.type === 'open' && plan?.grants.includes('goal') === true;
+          // Another judge checks what people answered.
+          if (kind === 'answer') return record.type === 'ruling';
           // Another judge checks which results tasks get.
           if (kind === 'dependency') return [...plans.values()].some(({ team }) => team !== null);
           // The caller's own instructions, to the root that it called.

@@ -1,5 +1,6 @@
 // All judges. To add one, add a file and a line here.
 import { acknowledged } from './acknowledged.ts';
+import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { childLimits } from './child-limits.ts';
 import { workspaceLog } from './workspace-log.ts';
@@ -28,6 +29,8 @@ import { owners } from './owners.ts';
 import { progress } from './progress.ts';
 import { prompts } from './prompts.ts';
 import { queues } from './queues.ts';
+import { questions } from './questions.ts';
+import { questionTimes } from './question-times.ts';
 import { refusals } from './refusals.ts';
 import { replay } from './replay.ts';
 import { settledOnce } from './settled-once.ts';
@@ -90,6 +93,9 @@ export const judges: readonly Judge[] = [
   teams,
   teamPrompts,
   teamEnds,
+  approvals,
+  questions,
+  questionTimes,
   queues,
   audit,
   replay,

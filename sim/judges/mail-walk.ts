@@ -113,7 +113,7 @@ export const walkMail = (run: RunHistory, look: (step: MailStep) => void): void 
   }
 };
 
-const waitsForMail: Record<BeginKind, boolean> = { receive: true, step: false, child: false, sleep: false };
+const waitsForMail: Record<BeginKind, boolean> = { receive: true, step: false, child: false, sleep: false, ask: false };
 
 /** What a post changes besides its crossings. */
 type PostEffects = { readonly subscribed?: string; readonly told?: readonly number[] };
@@ -171,6 +171,7 @@ const bringsMail: Record<RecordType, boolean> = {
   fork: false,
   give: false,
   delivered: false,
+  ruling: false,
   cancel: false,
   close: false,
 };

@@ -119,7 +119,7 @@ const checkAgentsWhenBack = (
   own: Writing,
   report: ReportProblem,
 ): number => {
-  const until = agentsWhenBack!.after?.no ?? (own.frames[0]?.no ?? frames.length) - 1;
+  const until = agentsWhenBack!.after;
   const live = new Set<string>();
   const spawned = new Set<string>();
   for (const { no, record, cell } of [...frames.slice(0, own.frames[0]?.no ?? frames.length), ...own.frames]) {

@@ -50,6 +50,7 @@ const walk = (run: RunHistory, accounts: Accounts, refused: (operation: Operatio
         if (record.failure?.code === 'budget_refused' && operation.begin.do === 'step') refused(operation);
         break;
       case 'post':
+      case 'ruling':
         break;
       default:
         record satisfies never;

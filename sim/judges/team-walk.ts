@@ -4,6 +4,7 @@ import type { Envelope, Mail, TaskSpec, TeamGoal } from '#contracts';
 import { withChildren } from '../agents.ts';
 import type { RunHistory } from '../history.ts';
 import type { TeamPlan } from '../plan.ts';
+import { askedMs } from './asked-time.ts';
 import { runFacts, pausedMs } from './facts.ts';
 import type { CellFacts, OperationFacts } from './facts.ts';
 import type { ReportProblem } from './judge.ts';
@@ -340,7 +341,7 @@ class Walk {
   /** The time until the deadline. */
   #leftMs(): number {
     const { createdIn, birth } = this.#root;
-    const until = birth.deadline + pausedMs(this.#run, createdIn, this.#nowIn);
+    const until = birth.deadline + pausedMs(this.#run, createdIn, this.#nowIn) + askedMs(this.#root, this.#nowIn);
     return birth.deadline === 0 ? Infinity : Math.max(0, until - (this.#run.frames[this.#nowIn]?.at ?? 0));
   }
 }

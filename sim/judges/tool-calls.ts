@@ -16,7 +16,7 @@ export const toolCallsIn = (frames: readonly Frame[]): ReadonlyMap<Frame, readon
     if (record.type === 'settle') settled.set(record.op, record);
     const added = attempt?.changes.flatMap((change) => ('add' in change ? change.add : [])) ?? [];
     const calls = added.flatMap(({ origin: { rule, of } }): readonly ShownToolCall[] => {
-      const result = rule === 'tool-result@1' && of[1]?.from === 'operation' ? settled.get(of[1].no) : undefined;
+      const result = isResult(rule) && of[1]?.from === 'operation' ? settled.get(of[1].no) : undefined;
       if (result === undefined) return [];
       const name = names.get(result.op) ?? '';
       if (!result.ok) return [{ text: '', call: { name, failed: true } }];
@@ -26,3 +26,6 @@ export const toolCallsIn = (frames: readonly Frame[]): ReadonlyMap<Frame, readon
   }
   return shown;
 };
+
+/** A call that nobody allowed has a result too. */
+const isResult = (rule: string): boolean => rule === 'tool-result@1' || rule === 'denied@1';

@@ -46,7 +46,9 @@ export class AgentList {
   resolve(agent: string | Agent, what = 'The agent'): Agent {
     if (typeof agent === 'string') return this.get(agent);
     const asserted = assertAgent(agent, what);
-    return linkedAgents([asserted], [...this.#all.filter(({ name }) => name !== asserted.name), asserted])[0]!;
+    const known = [...this.#all.filter(({ name }) => name !== asserted.name), asserted];
+    const linked = linkedAgents([asserted], known)[0]!;
+    return this.#resources.withMarks?.(linked) ?? linked;
   }
 
   register(agent: Agent): void {

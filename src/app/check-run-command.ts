@@ -14,13 +14,18 @@ import type {
   StoredDialogMessage,
 } from '#contracts';
 import { mailBytesMax } from '#core/session';
+import { checkAnswer } from './check-answer.ts';
+import { keyedMessagePattern } from './keyed-messages.ts';
 import { readAttachments } from './read-attachments.ts';
 
 /**
  * The command as data that nobody can change any more: each field is read once, so what was checked is what is carried out.
- * `root`: the definition of the run's root. Throws `options_invalid`, `context_too_large` or `mail_invalid`.
+ * `root`: the definition of the run's root; without it, topics are not checked. Throws `options_invalid`, `context_too_large` or `mail_invalid`.
  */
-export const readRunCommand = <K extends RunCommandName>(given: RunCommand<K>, root: Agent): RunCommand<K> => {
+export const readRunCommand = <K extends RunCommandName>(
+  given: RunCommand<K>,
+  root: Agent | undefined,
+): RunCommand<K> => {
   const command = copyOf(given);
   const { do: name, ...fields } = command;
   if (typeof name !== 'string' || !Object.hasOwn(checks, name))
@@ -60,13 +65,7 @@ const commandFields: { readonly [K in RunCommandName]: OptionFields } = {
   cancel: {},
   'add-context': { text: 'text' },
   'refresh-share': { child: 'name' },
-  // Only an id that follows from a key, which the server looks up before it sends.
-  send: {
-    text: 'text',
-    to: 'name',
-    topic: 'name',
-    id: pattern('^m-[0-9a-f]{16}-[0-9a-f]{8}$', 'the id of a keyed message'),
-  },
+  send: { text: 'text', to: 'name', topic: 'name', id: pattern(keyedMessagePattern, 'the id of a keyed message') },
   route: { from: 'name', to: 'texts', ...routeFields },
   'forward-topic': { topic: 'name' },
   confirm: { message: 'text' },
@@ -74,10 +73,22 @@ const commandFields: { readonly [K in RunCommandName]: OptionFields } = {
   // The team checks them, against the tasks it has.
   'add-tasks': { tasks: 'any' },
   finish: { name: 'name' },
+  // Whoever takes the answer has checked who may give it.
+  answer: {
+    frame: 'any',
+    by: 'text',
+    right: 'text',
+    id: 'text',
+    allow: 'flag',
+    sha256: 'text',
+    args: 'any',
+    reason: 'text',
+    remember: 'text',
+  },
 };
 
 /** What the types of its fields do not say. */
-const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: Agent) => void } = {
+const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: Agent | undefined) => void } = {
   cancel: () => undefined,
   'add-context': ({ text }) => checkAddedContext(text),
   'refresh-share': ({ child }) => checkOptionType('child', child, 'name'),
@@ -85,14 +96,17 @@ const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: A
     checkMessageText(text);
     if (to !== undefined && topic !== undefined)
       throw invalid('Set either `to` (one agent) or `topic` (all subscribers), not both.');
-    if (topic !== undefined) checkTopic(topic, topicsBelow(root, 'hear'), 'subscribes to');
+    if (topic !== undefined && root !== undefined) checkTopic(topic, topicsBelow(root, 'hear'), 'subscribes to');
   },
   route: (command) => {
     checkOptionType('from', command.from, 'name');
     checkOptionType('to', command.to, 'texts');
     checkRouteChoice(command);
   },
-  'forward-topic': ({ topic }, root) => checkTopic(topic, topicsBelow(root, 'say'), 'publishes to'),
+  'forward-topic': ({ topic }, root) => {
+    checkOptionType('topic', topic, 'name');
+    if (root !== undefined) checkTopic(topic, topicsBelow(root, 'say'), 'publishes to');
+  },
   confirm: ({ message }) => checkOptionType('message', message, 'text'),
   spawn: ({ agent, metadata = {} }) => {
     checkOptionType('agent', agent, 'name');
@@ -102,6 +116,7 @@ const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: A
   },
   'add-tasks': () => undefined,
   finish: () => undefined,
+  answer: checkAnswer,
 };
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);

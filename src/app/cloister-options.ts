@@ -5,6 +5,7 @@ import type { Shape } from '#base/shapes';
 import type { Agent, Clock, Ids, Model, Retention } from '#contracts';
 import { modelShape } from '#core/orchestration';
 import { retentionDefault } from '#app/conversations';
+import type { QuestionHandler } from './question-handler.ts';
 import type { StallClock } from './stall-monitor.ts';
 
 /** The options of `openCloister`. Only `agents` is required. */
@@ -36,10 +37,17 @@ export type CloisterOptions = {
    * agent. Default: `defaultAgent` in the config, if a config is read; otherwise, and with null, no agent.
    */
   readonly defaultAgent?: string | null;
-  /** How long checkpoints are kept; default: all for a day, then one a day, at most 1,000 per agent. */
+  /** How long checkpoints are kept; default: all for a day, then one a day, at most 1,000 per agent and caller of a server. */
   readonly retention?: Partial<Retention>;
   /** How often a running run of a conversation is saved; default: every 30 seconds, and at its end. */
   readonly autosaveMs?: number;
+  /** How long the tool servers of an agent that waits for a person stay open; its next call opens them again. Default: 5 minutes. */
+  readonly serverIdleMs?: number;
+  /**
+   * Called with each question of a run in this process, once it is on disk. Returns an answer, or undefined to leave the question open
+   * for people. If it throws, the question stays open too.
+   */
+  readonly onQuestion?: QuestionHandler;
   /** The time; for tests. */
   readonly clock?: Clock;
   /** Random ids; for tests. */
@@ -64,12 +72,14 @@ const optionsShape = {
     env: mapOf(any),
     preconnect: any,
     offline: any,
+    onQuestion: { ...valueOf<never>('a function', (value) => typeof value === 'function') },
     clock: any,
     ids: any,
     stallClock: any,
     defaultAgent: { ...orNull(string()), expected: 'the name of an agent' },
     retention: object({}, Object.fromEntries(Object.keys(retentionDefault).map((name) => [name, most]))),
     autosaveMs: most,
+    serverIdleMs: most,
     parallel: whole(1, 10_000),
   } satisfies Record<keyof Omit<CloisterOptions, 'agents'>, Shape>),
   expected: 'an object of options',

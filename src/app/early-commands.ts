@@ -6,6 +6,7 @@ import type { Agent, Ids, RunCommand, RunCommandTable } from '#contracts';
 import { mailboxBytesMax, mailboxMessagesMax } from '#core/bus';
 import { checkTeamMember } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
+import { isSameMessage } from './keyed-messages.ts';
 
 type EarlyCommandPorts = {
   readonly run: RunId;
@@ -19,7 +20,7 @@ type EarlyCommandPorts = {
 };
 
 /** A command that can wait until the run has started. */
-export type EarlyCommand = RunCommand<'add-context' | 'send' | 'forward-topic' | 'confirm' | 'finish'>;
+type EarlyCommand = RunCommand<'add-context' | 'send' | 'forward-topic' | 'confirm' | 'finish'>;
 
 export class EarlyCommands {
   readonly ports: EarlyCommandPorts;
@@ -43,8 +44,10 @@ export const earlyCommands: RunCommandTable<EarlyCommands> = {
   'add-context': (early, command) => early.add(command),
   'refresh-share': (early) => notStarted(early),
   send: (early, command) => {
+    const { id: known } = command;
+    if (known !== undefined && early.messages.some(({ id = '' }) => isSameMessage(id, known))) return known;
     checkEarlyMessage(early, command);
-    const id = `m-${early.ports.ids.random()}`;
+    const { id = `m-${early.ports.ids.random()}` } = command;
     early.add({ ...command, id });
     return id;
   },
@@ -62,8 +65,18 @@ export const earlyCommands: RunCommandTable<EarlyCommands> = {
     if (name !== undefined && name !== early.ports.agent.name) throw onlyRoot(early);
     early.add({ do: 'finish' });
   },
+  answer: async ({ ports }, command) => (await ports.started()).do(command),
   // The run is started as a cancelled one.
   cancel: () => undefined,
+};
+
+/** Whoever gave the command was told that it waits, so a refusal now ends neither the run nor the commands after it. */
+export const carryOutEarly = (live: Run, command: EarlyCommand): void => {
+  try {
+    live.do(command);
+  } catch (error) {
+    if (!(error instanceof CloisterError)) throw error;
+  }
 };
 
 const notStarted = ({ ports: { run } }: EarlyCommands): never => {

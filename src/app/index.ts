@@ -9,6 +9,7 @@ export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/t
 export { loadSkills } from '#app/agents';
 export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
+export type { HandlerAnswer, QuestionHandler } from './question-handler.ts';
 export type { StallClock } from './stall-monitor.ts';
 export { openServer } from './open-server.ts';
 export type { Server, ServerLine, ServerOptions } from './server-options.ts';
@@ -19,6 +20,12 @@ export type {
   AgentInput,
   AgentOptions,
   AgentShortForms,
+  AnswerOptions,
+  AnswerReceipt,
+  AnswerRight,
+  ApprovalMark,
+  ApprovalMarks,
+  ApprovalRule,
   Duration,
   LimitOptions,
   ArgsOf,
@@ -36,6 +43,7 @@ export type {
   CellWindow,
   Checkpoint,
   CheckpointDiff,
+  CheckpointReport,
   Checkpoints,
   Cloister,
   RunArchive,
@@ -54,6 +62,9 @@ export type {
   Figures,
   ForkOptions,
   Limits,
+  QuestionAnswer,
+  QuestionQuery,
+  QuestionReport,
   LiveAgent,
   Mail,
   MailReport,
@@ -84,6 +95,7 @@ export type {
   Skill,
   SpawnOptions,
   Spent,
+  SignalReceipt,
   StallReport,
   Stalls,
   Status,

@@ -6,20 +6,25 @@ import type {
   AgentData,
   AgentInput,
   AgentTool,
+  AnswerOptions,
+  AnswerReceipt,
   Checkpoints,
   Cloister,
   Conversations,
   DurableEvent,
   ForkOptions,
-  Frame,
   Mail,
   ObserveOptions,
+  QuestionAnswer,
+  QuestionQuery,
+  QuestionReport,
   ReplayReport,
   ResidentOptions,
   RunOptions,
   RunSession,
   Schema,
   MessageTarget,
+  SignalReceipt,
   StallReport,
   TaskSpec,
   TasksOptions,
@@ -29,8 +34,6 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { seesShape } from '#contracts';
-import { projectEvents } from '#core/events';
-import { replayRun } from '#core/orchestration';
 import { buildAgentTool } from './build-agent-tool.ts';
 import { AgentList } from './agent-list.ts';
 import { filesOf, RunRequestChecker } from './run-request-checker.ts';
@@ -41,11 +44,13 @@ import { environmentFor, resourcesWithEnv } from './run-environment.ts';
 import { checkOptionType, checkOptions, parseRunId } from '#base/shapes';
 import { conversationRef, ConversationService } from '#app/conversations';
 import { RunContinuer } from './run-continuer.ts';
-import { checkFiles, fileProblemsText } from './check-files.ts';
+import { checkAnswer } from './check-answer.ts';
 import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { RunReader } from './run-reader.ts';
 import type { NewRun } from './run-start.ts';
+import { handleQuestions } from './question-handler.ts';
+import { RunQuestions } from './run-questions.ts';
 import { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 import { noStallReport } from './stall-monitor.ts';
@@ -57,6 +62,7 @@ export class LocalCloister extends RunReader implements Cloister {
   readonly #runs: Runs;
   readonly #continuer: RunContinuer;
   readonly #conversationService: ConversationService;
+  readonly #questions: RunQuestions;
 
   constructor(agents: readonly Agent[], shared: SharedPorts) {
     const { store, clock, ids, conversationSettings } = shared;
@@ -84,8 +90,19 @@ export class LocalCloister extends RunReader implements Cloister {
         },
       },
     });
-    this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave);
+    const { onQuestion } = shared;
+    const onStart = onQuestion && ((session: RunSession) => void handleQuestions(session, onQuestion, this.#questions));
+    this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave, onStart);
     this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
+    this.#questions = new RunQuestions({
+      store,
+      clock,
+      ids,
+      live: (run) => this.#runs.live(run),
+      durable: (run) => this.#runs.durable(run),
+      signal: (run, command, options) => this.#runs.signal(run, command, options),
+      resume: (run) => this.resume(run),
+    });
   }
 
   get agents(): readonly Agent[] {
@@ -198,6 +215,23 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.find(parseRunId(run)).send(text, target);
   }
 
+  async questions(query: QuestionQuery = {}): Promise<readonly QuestionReport[]> {
+    checkOptions(query, { run: 'name', caller: 'name', all: 'flag' });
+    return this.#questions.list(query);
+  }
+
+  async answer(question: string, answer: QuestionAnswer, options: AnswerOptions = {}): Promise<AnswerReceipt> {
+    checkOptionType('question', question, 'text');
+    checkAnswer(answer);
+    checkOptions(options, { by: 'name', id: 'name', right: 'any', resume: 'any' });
+    return this.#questions.answer(question, answer, options);
+  }
+
+  async signal(...[run, command, options = {}]: Parameters<Cloister['signal']>): Promise<SignalReceipt> {
+    checkOptions(options, { id: 'name', by: 'name' });
+    return this.#runs.signal(run, command, options);
+  }
+
   subscribe(run: string, topic: string): AsyncIterable<Mail> {
     return this.#runs.find(parseRunId(run)).subscribe(topic);
   }
@@ -241,7 +275,8 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   resume(run: string, options: Parameters<Cloister['resume']>[1] = {}): Promise<RunSession> {
-    return this.#runs.opening(this.#resume(run, options));
+    const isTurn = (one: RunId): Promise<boolean> => this.#conversationService.checkResumed(one);
+    return this.#runs.opening(this.#continuer.resume(run, options, isTurn));
   }
 
   async resumeConversation(
@@ -255,36 +290,9 @@ export class LocalCloister extends RunReader implements Cloister {
     return run === null ? null : this.resume(run, rest);
   }
 
-  async #resume(id: string, options: NonNullable<Parameters<Cloister['resume']>[1]>) {
-    checkOptions(options, { signal: 'signal', takeOver: 'flag', env: 'any' });
-    const { signal, takeOver = false, env } = options;
-    const run = parseRunId(id);
-    // Before the run is acquired, because nothing is written for a run that this build cannot read.
-    const [found] = await this.#shared.store.list({ runs: [run] });
-    if (found?.unreadable !== undefined) throw new CloisterError('run_format', found.unreadable);
-    const log = await this.#shared.store.acquireRun(run, { takeOver });
-    try {
-      const frames = await this.#shared.store.read(run);
-      const resumable = await this.#continuer.check(frames, env);
-      const problems = await checkFiles(frames, this.#shared.workspaces, run);
-      if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
-      const saved = frames.some(mayBelongToConversation) && (await this.#conversationService.checkResumed(run));
-      return this.#runs.start(run, { ...resumable, log, saved }, signal);
-    } catch (error) {
-      await log.close();
-      throw error;
-    }
-  }
-
   async replay(run: string): Promise<ReplayReport> {
     await this.durable(parseRunId(run));
-    const frames = await this.#shared.store.read(parseRunId(run));
-    const { validate, resources } = this.#shared;
-    await this.#continuer.prepareForks(frames, resources, { allowMissingVariables: true });
-    const ports = { validate, resources, windowLimitFor: (agent: Agent) => this.#agents.windowLimitFor(agent) };
-    const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);
-    const fold = projectEvents('contents');
-    return { ...report, events: replayedFrames.flatMap((frame) => fold.next(frame)) };
+    return this.#continuer.replay(await this.#shared.store.read(parseRunId(run)));
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {
@@ -308,6 +316,12 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#shared.resources.redactFor(agent)?.text(text) ?? text;
   }
 
+  template(agent: string): string | null {
+    checkOptionType('agent', agent, 'name');
+    const template = this.#shared.resources.template?.(this.#agents.get(agent)) ?? null;
+    return template === null ? null : this.redact(template);
+  }
+
   checkVariables(agents: readonly string[]): void {
     for (const name of agents) this.#shared.resources.checkVariables?.(this.#agents.get(name));
   }
@@ -323,7 +337,3 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.close();
   }
 }
-
-/** A run with such a record may be a turn of a conversation, according to the workspace log. */
-const mayBelongToConversation = ({ record }: Frame): boolean =>
-  record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);

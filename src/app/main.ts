@@ -39,6 +39,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
         output: process.stderr,
         interrupt: () => void process.kill(process.pid, 'SIGINT'),
       }),
+    edit: async (text) => (await import('./edit-text.ts')).editText(text),
   },
   system: {
     now: Date.now,

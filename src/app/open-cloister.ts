@@ -65,6 +65,8 @@ export const openConfigured = async (
     startInfo: runStartInfo(options),
     recordedBy: { format: recordFormats.newest, build: buildName() },
     conversationSettings,
+    serverIdleMs: options.serverIdleMs,
+    onQuestion: options.onQuestion,
     stalls: stallMonitor(options, now),
     openPauses: systemPauses,
   });

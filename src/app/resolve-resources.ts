@@ -14,7 +14,7 @@ type ResolveOptions = {
   readonly runsBringEnv?: boolean;
 };
 
-/** Agents in code that bring their models and tools need no config, so none is read for them. */
+/** Agents in code that bring their models and tools need no config, so none is read for them unless it is named. */
 export const resolveAgentResources = async (
   options: CloisterOptions,
   { configs = configsFor(options), runsBringEnv = false }: ResolveOptions = {},
@@ -24,6 +24,7 @@ export const resolveAgentResources = async (
   const agents = inCode.map((agent, index) => assertAgent(agent, `agents[${index}]`));
   const needsNoConfig =
     options.preconnect !== true &&
+    options.config === undefined &&
     agents.length === options.agents.length &&
     ![...withChildren(agents)].some(needsConfig);
   const resources = needsNoConfig
@@ -101,6 +102,7 @@ const offline = (resources: AgentResources): AgentResources => ({
   prepare: (agent, model, options) => resources.prepare(agent, model, options),
   withEnv: (env) => offline(resources.withEnv?.(env) ?? resources),
   ownVariables: (agents) => resources.ownVariables?.(agents) ?? [],
+  withMarks: (agent) => resources.withMarks?.(agent) ?? agent,
   resourcesFor: (agent, model, without) => {
     const { models, sources } = resources.resourcesFor(agent, model, without);
     return {

@@ -1,13 +1,15 @@
 // Continues runs from frames: those of an interrupted run, and those that a fork or a checkpoint begins with.
+import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { checkOptions, parseRunId } from '#base/shapes';
-import type { Agent, ForkOptions, Frame, RunOptions, RunSession } from '#contracts';
-import { checkResume, forkFrames } from '#core/orchestration';
+import type { Agent, ForkOptions, Frame, ReplayReport, RunOptions, RunSession, RunStarter } from '#contracts';
+import { projectLog } from '#core/events';
+import { checkResume, forkFrames, replayRun } from '#core/orchestration';
 import type { ResumableRun } from '#core/orchestration';
 import { withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
 import type { AgentList } from './agent-list.ts';
-import { restoreFiles } from './check-files.ts';
+import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkEnvPassedAgain, environmentFor, resourcesWithEnv } from './run-environment.ts';
 import type { RunRequestChecker } from './run-request-checker.ts';
 import type { ContinuedRun, RunEnvironment } from './run-start.ts';
@@ -60,6 +62,45 @@ export class RunContinuer {
     return forked;
   }
 
+  /** `isTurn`: whether the run is a turn of a conversation, according to the workspace log. */
+  async resume(
+    id: string,
+    options: NonNullable<Parameters<RunStarter['resume']>[1]>,
+    isTurn: (run: RunId) => Promise<boolean>,
+  ): Promise<RunSession> {
+    checkOptions(options, { signal: 'signal', takeOver: 'flag', env: 'any' });
+    const { signal, takeOver = false, env } = options;
+    const { store, workspaces } = this.#shared;
+    const run = parseRunId(id);
+    // Before the run is acquired, because nothing is written for a run that this build cannot read.
+    const [found] = await store.list({ runs: [run] });
+    if (found?.unreadable !== undefined) throw new CloisterError('run_format', found.unreadable);
+    const log = await store.acquireRun(run, { takeOver });
+    try {
+      const frames = await store.read(run);
+      const resumable = await this.check(frames, env);
+      const problems = await checkFiles(frames, workspaces, run);
+      if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
+      const saved = frames.some(mayBelongToConversation) && (await isTurn(run));
+      const signals = await store.signals(run);
+      return this.#ports.runs.start(run, { ...resumable, log, saved, signals }, signal);
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+  }
+
+  /** Goes through a log again, without anything outside. */
+  async replay(frames: readonly Frame[]): Promise<ReplayReport> {
+    const { validate, resources, openPauses } = this.#shared;
+    const { agents } = this.#ports;
+    await this.prepareForks(frames, resources, { allowMissingVariables: true });
+    const pause = openPauses?.();
+    const ports = { validate, resources, windowLimitFor: (agent: Agent) => agents.windowLimitFor(agent), pause };
+    const { replayedFrames, ...report } = await replayRun(frames, (name) => agents.findInTree(name), ports);
+    return { ...report, events: await projectLog(replayedFrames, 'contents', pause) };
+  }
+
   async fork(original: string, options: ForkOptions): Promise<RunSession> {
     checkOptions(options, {
       signal: 'signal',
@@ -104,3 +145,7 @@ export class RunContinuer {
     }
   }
 }
+
+/** A run with such a record may be a turn of a conversation, according to the workspace log. */
+const mayBelongToConversation = ({ record }: Frame): boolean =>
+  record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);

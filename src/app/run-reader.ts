@@ -70,7 +70,7 @@ export class RunReader {
   }
 
   async diff(one: string, other: string): Promise<RunDiff> {
-    return diffRuns(await this.#frames(one), await this.#frames(other));
+    return diffRuns(await this.#frames(one), await this.#frames(other), this.#openPauses?.());
   }
 
   async runs({ caller, run, most, since = 0 }: Parameters<RunArchive['runs']>[0] = {}): Promise<readonly RunSummary[]> {
@@ -110,7 +110,7 @@ export class RunReader {
   }
 
   async windows(run: string): Promise<readonly CellWindow[]> {
-    return windowReport(await this.#frames(run));
+    return windowReport(await this.#frames(run), this.#openPauses?.());
   }
 
   async ledger(run: string): Promise<readonly CellLedger[]> {

@@ -1,4 +1,5 @@
 import type { AgentResources } from '#app/agents';
+import type { CellId } from '#base';
 import type {
   Agent,
   Clock,
@@ -7,18 +8,47 @@ import type {
   SessionResources,
   ListedTools,
   NamedSource,
+  RestingSource,
 } from '#contracts';
+import type { EarliestTimer } from './earliest-timer.ts';
 
 const closingMsMax = 5_000;
+
+/** When tool servers of cells that wait for people are closed. */
+export type IdleSources = { readonly timer: EarliestTimer; readonly clock: Clock; readonly serverIdleMs: number };
 
 /** The models and tools of one run's sessions: those that are kept ready, and those that are being closed. */
 export class LocalRunResources implements RunResources {
   readonly #resources: AgentResources;
   #pool: ResourcePool | undefined;
   #closing: Promise<void>[] | undefined;
+  #sources: Map<CellId, RestingSource[]> | undefined;
+  #restTimers: Map<CellId, () => void> | undefined;
+  readonly #idle: IdleSources;
 
-  constructor(resources: AgentResources) {
+  constructor(resources: AgentResources, idle: IdleSources) {
     this.#resources = resources;
+    this.#idle = idle;
+  }
+
+  onSource(cell: CellId, source: RestingSource): void {
+    const sources = (this.#sources ??= new Map());
+    sources.set(cell, [...(sources.get(cell) ?? []), source]);
+  }
+
+  /** Tool servers of a cell that waits for people are closed after a while, and opened again when it continues. */
+  onPause(cell: CellId, paused: boolean): void {
+    const sources = this.#sources?.get(cell);
+    if (sources === undefined) return;
+    const timers = (this.#restTimers ??= new Map());
+    timers.get(cell)?.();
+    timers.delete(cell);
+    if (!paused) return;
+    const { timer, clock, serverIdleMs } = this.#idle;
+    timers.set(
+      cell,
+      timer.at(clock.now() + serverIdleMs, () => void Promise.all(sources.map((source) => source.rest()))),
+    );
   }
 
   resourcesFor(agent: Agent, model?: string, without: readonly string[] = []): SessionResources {
@@ -42,6 +72,7 @@ export class LocalRunResources implements RunResources {
 
   /** Resolves when everything that its sessions opened is closed, or after a timeout. */
   async whenClosed(clock: Clock): Promise<void> {
+    for (const stop of this.#restTimers?.values() ?? []) stop();
     if (this.#pool !== undefined) this.onClosing(this.#pool.close());
     if (this.#closing === undefined) return;
     const { promise: late, resolve } = Promise.withResolvers<void>();

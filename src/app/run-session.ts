@@ -13,6 +13,7 @@ import type {
   Mail,
   OutsideSpawn,
   ProtocolEvent,
+  QuestionReport,
   RouteChoice,
   RunCommand,
   RunCommandName,
@@ -31,16 +32,19 @@ import type {
   Transcript,
   TranscriptOptions,
 } from '#contracts';
-import { protocolEvents } from '#core/events';
+import { protocolEvents, reportQuestions } from '#core/events';
 import type { Run } from '#core/orchestration';
 import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts';
-import { EarlyCommands, earlyCommands } from './early-commands.ts';
-import type { EarlyCommand } from './early-commands.ts';
-import { followAnswer, abortableIterator } from './frame-reader.ts';
+import { carryOutEarly, EarlyCommands, earlyCommands } from './early-commands.ts';
+import { followKeyedMessages } from './keyed-messages.ts';
+import type { KeyedMessages } from './keyed-messages.ts';
+import { receiveAnswer } from './mail-answer.ts';
+import { abortableIterator } from './frame-reader.ts';
 import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
 import { caughtUp, RunFeed } from './run-feed.ts';
 import type { FrameListener } from './run-feed.ts';
+import { PeopleWait } from './people-wait.ts';
 import { readOnlyMemory, readOnlyTasks } from './read-only-team.ts';
 import { isAutosaved, pastFrames, startsResident } from './run-start.ts';
 import type { RunStart } from './run-start.ts';
@@ -66,19 +70,21 @@ export class LocalRunSession implements TeamSession, RunListener {
   #early: EarlyCommands | undefined;
   #feed: RunFeed | undefined;
   #outside: OutsideMessages | undefined;
+  #keyed: KeyedMessages | undefined;
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
   cancelled = false;
   /** The number of the newest durable frame. */
   committed = -1;
   #ended = false;
+  #people: PeopleWait | undefined;
 
   constructor(run: RunId, start: RunStart, host: RunHost) {
     this.run = run;
     this.#start = start;
     this.#host = host;
     // probe: message-load
-    for (const frame of pastFrames(start)) this.#followOutside(frame);
+    for (const frame of pastFrames(start)) this.#followMessages(frame);
     this.outcome = host.runToEnd(this, start);
     // A caller that awaits the outcome, or iterates to the end, gets the rejection; a caller that does neither must not crash.
     this.outcome.catch(() => undefined);
@@ -93,7 +99,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     const early = this.#early;
     this.#early = undefined;
     // If the run was cancelled before it started, no agent is left to receive anything.
-    for (const command of early?.queue ?? []) if (!this.cancelled || command.do === 'confirm') carryOut(live, command);
+    for (const command of early?.queue ?? [])
+      if (!this.cancelled || command.do === 'confirm') carryOutEarly(live, command);
     this.#startSettled?.resolve();
   }
 
@@ -123,6 +130,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   do<K extends RunCommandName>(given: RunCommand<K>): RunCommandResults[K] {
     const command = readRunCommand(given, this.#start.agent);
     const asked = command as RunCommand;
+    if (asked.do === 'send' && this.#keyed?.has(asked.id) === true) return asked.id as RunCommandResults[K];
     if (asked.do === 'cancel') this.cancelled = true;
     else if (asked.do === 'confirm') this.#checkWaiting(asked.message);
     else this.#assertLive();
@@ -168,32 +176,13 @@ export class LocalRunSession implements TeamSession, RunListener {
     checkOptions(options, { signal: 'signal', confirm: 'flag' });
     const { signal, confirm = true } = options;
     const isEarly = this.#early?.messages.some(({ id }) => id === message) === true;
-    const fold = followAnswer(message ?? null);
-    const claim = this.#openOutside().claim(fold);
-    const feed = this.#openFeed();
-    const reader = feed.open(claim);
-    const stop = (): void => reader.close();
-    if (signal?.aborted === true) stop();
-    signal?.addEventListener('abort', stop, { once: true });
-    try {
-      for await (const found of feed.follow(reader)) {
-        if (found === caughtUp) {
-          if (message !== undefined && !isEarly && !fold.isMessageKnown)
-            throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
-        } else if ('noAnswer' in found) throw new CloisterError('cell_ended', found.noAnswer);
-        else {
-          if (confirm) this.confirm(found.id);
-          return found;
-        }
-      }
-    } finally {
-      signal?.removeEventListener('abort', stop);
-    }
-    claim.leave();
-    if (signal?.aborted === true) throw new CloisterError('cancelled');
-    const { status, failure } = await this.outcome;
-    const detail = `Run ${this.run} ended (${status}) without answering the message.`;
-    throw new CloisterError(failure?.code ?? 'cell_ended', failure?.detail ? `${detail} ${failure.detail}` : detail);
+    const answer = await receiveAnswer(
+      this,
+      { feed: this.#openFeed(), outside: this.#openOutside() },
+      { message, isEarly, signal },
+    );
+    if (confirm) this.confirm(answer.id);
+    return answer;
   }
 
   ask(text: string, options: { readonly to?: string } = {}): Promise<Answer> {
@@ -294,7 +283,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     return (this.#outside ??= new OutsideMessages());
   }
 
-  #followOutside(frame: Frame): void {
+  #followMessages(frame: Frame): void {
+    this.#keyed = followKeyedMessages(this.#keyed, frame);
     if (this.#outside !== undefined || frame.contents?.some(isToOutside) === true) this.#openOutside().frame(frame);
   }
 
@@ -303,9 +293,32 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   onFrame(frame: Frame): void {
-    this.#followOutside(frame);
+    this.#followMessages(frame);
     this.#feed?.frame(frame);
     if (isAutosaved(this.#start)) this.#host.autosave.touch(this.run);
+  }
+
+  onPause(paused: boolean): void {
+    void (this.#people ??= new PeopleWait()).set(paused, () => this.durable());
+  }
+
+  get waitsForPeople(): boolean {
+    return this.#people?.waits === true;
+  }
+
+  onWaiting(listener: (waits: boolean) => void): () => void {
+    return (this.#people ??= new PeopleWait()).listen(listener);
+  }
+
+  leave(): boolean {
+    if (!this.waitsForPeople || this.#live === undefined || this.#ended) return false;
+    // Nothing more is written, and its cells stop: as after a crash, but with nothing in flight.
+    this.#live.markBroken(new CloisterError('approval_needed', `Run ${this.run} waits for people.`));
+    return true;
+  }
+
+  async questions(): Promise<readonly QuestionReport[]> {
+    return reportQuestions(await this.readRecorded()).filter(({ state }) => state === 'open');
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
@@ -354,12 +367,3 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#openFeed().events(this.outcome, 'contents');
   }
 }
-
-/** Whoever gave the command was told that it waits, so a refusal now ends neither the run nor the commands after it. */
-const carryOut = (live: Run, command: EarlyCommand): void => {
-  try {
-    live.do(command);
-  } catch (error) {
-    if (!(error instanceof CloisterError)) throw error;
-  }
-};

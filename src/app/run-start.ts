@@ -7,6 +7,7 @@ import type {
   History,
   InheritedFiles,
   RunLog,
+  Signal,
   StoredAttachment,
 } from '#contracts';
 import type { AgentResources } from '#app/agents';
@@ -43,7 +44,12 @@ export type NewRun = {
   readonly log?: RunLog;
 };
 
-export type ContinuedRun = ResumableRun & { readonly log: RunLog; readonly saved: boolean };
+export type ContinuedRun = ResumableRun & {
+  readonly log: RunLog;
+  readonly saved: boolean;
+  /** What was asked of the run while nobody owned it. */
+  readonly signals?: readonly Signal[];
+};
 
 /** A resident accepts messages whatever its definition says. */
 export const startsResident = (start: RunStart): boolean =>

@@ -14,7 +14,10 @@ import type {
 import { resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
+import { EarliestTimer } from './earliest-timer.ts';
+import { RunSignals } from './run-signals.ts';
 import { LocalRunResources } from './run-resources.ts';
+import type { IdleSources } from './run-resources.ts';
 import { RunObserver } from './run-observer.ts';
 import { LocalRunSession } from './run-session.ts';
 import type { RunHost } from './run-session.ts';
@@ -31,12 +34,25 @@ export class Runs {
   /** Runs that are being opened. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #observers = new Set<RunObserver>();
+  /** When tool servers of cells that wait for people are closed. */
+  readonly #idle: IdleSources;
+  readonly #signals: RunSignals;
+  readonly #onStart: (session: TeamSession) => void;
   #closed = false;
 
-  constructor(shared: SharedPorts, agents: AgentList, autosave: RunHost['autosave']) {
-    const { store, ids } = shared;
+  constructor(
+    shared: SharedPorts,
+    agents: AgentList,
+    autosave: RunHost['autosave'],
+    onStart: (session: TeamSession) => void = () => undefined,
+  ) {
+    this.#onStart = onStart;
+    const { store, ids, clock, serverIdleMs = serverIdleMsDefault } = shared;
+    const timer = new EarliestTimer(clock);
     this.#shared = shared;
-    this.#ports = sharedRunPorts(shared, agents);
+    this.#idle = { timer, clock, serverIdleMs };
+    this.#ports = { ...sharedRunPorts(shared, agents), expiries: timer };
+    this.#signals = new RunSignals(shared, agents);
     this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
   }
 
@@ -46,6 +62,7 @@ export class Runs {
     this.#live.set(run, session);
     for (const observer of this.#observers) observer.add(session);
     if (signal !== undefined) followSignal(session, signal);
+    this.#onStart(session);
     return session;
   }
 
@@ -75,6 +92,16 @@ export class Runs {
     );
   }
 
+  /** The run, if it is live in this process. */
+  live(run: RunId): TeamSession | undefined {
+    return this.#live.get(run);
+  }
+
+  /** Asks something of a run, whichever process owns it. */
+  signal(...signal: Parameters<RunSignals['put']>): ReturnType<RunSignals['put']> {
+    return this.#signals.put(...signal);
+  }
+
   /** Resolves when everything recorded so far is durable; immediately if the run is not running in this process. */
   async durable(run: RunId): Promise<void> {
     await this.#live.get(run)?.durable();
@@ -90,14 +117,15 @@ export class Runs {
     }
   }
 
-  /** Cancels the runs that are still running, and waits for them. */
+  /** Cancels the runs that are still running, except those that wait for people, and waits for them. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const session of this.#live.values()) session.cancel();
+    // Whoever answers, or resumes it, continues a run that waits for people.
+    for (const session of this.#live.values()) if (!session.leave()) session.cancel();
     // Runs that are still being opened fail, because this is closed now.
     await Promise.allSettled(this.#opening);
     const live = this.#live.values();
-    for (const session of live) session.cancel();
+    for (const session of live) if (!session.leave()) session.cancel();
     await Promise.allSettled(live.map((session) => session.outcome));
     for (const observer of this.#observers) observer.end();
   }
@@ -106,17 +134,26 @@ export class Runs {
     const { run } = session;
     try {
       const log = await (start.log ?? this.#shared.store.acquireRun(run));
-      try {
-        if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
-        if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
-        return await this.#runOn(log, session, start);
-      } finally {
-        await log.close();
-      }
+      const outcome = await this.#runOwned(log, session, start);
+      await this.#signals.end(run);
+      return outcome;
     } finally {
+      this.#signals.close(run);
       session.end();
       this.#live.delete(run);
       if (isAutosaved(start)) this.#host.autosave.end(run);
+    }
+  }
+
+  async #runOwned(log: RunLog, session: LocalRunSession, start: RunStart): Promise<RunOutcome> {
+    const { run } = session;
+    try {
+      if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
+      if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
+      this.#signals.open(session, 'recorded' in start ? (start.signals ?? []) : []);
+      return await this.#runOn(log, session, start);
+    } finally {
+      await log.close();
     }
   }
 
@@ -129,7 +166,7 @@ export class Runs {
     const { stalls, clock } = this.#shared;
     // probe: run-resources
     const own = start.resources;
-    const resources = new LocalRunResources(own);
+    const resources = new LocalRunResources(own, this.#idle);
     const ports: RunPorts = {
       ...this.#ports,
       run,
@@ -150,6 +187,9 @@ export class Runs {
     }
   }
 }
+
+/** How long tool servers of a cell that waits for people stay open. */
+const serverIdleMsDefault = 5 * 60_000;
 
 const startOrResume = (start: RunStart, ports: RunPorts): Run =>
   'recorded' in start ? resumeRun(start, ports) : startRun(start.agent, start.goal, start.budget, ports, start);

@@ -5,6 +5,7 @@ import type { AgentList } from './agent-list.ts';
 import type { AgentResources } from '#app/agents';
 import type { SchemaProblems } from './check-schemas.ts';
 import type { ConversationSettings } from '#app/conversations';
+import type { QuestionHandler } from './question-handler.ts';
 import type { OpenPauses } from './run-reader.ts';
 import type { StallMonitor } from './stall-monitor.ts';
 
@@ -22,6 +23,11 @@ export type SharedPorts = SchemaProblems & {
   readonly recordedBy: RecordedBy;
   /** How conversations and checkpoints are stored; by default without files. */
   readonly conversationSettings?: ConversationSettings;
+  /** How long the tool servers of a cell that waits for people stay open. Default: 5 minutes. */
+  readonly serverIdleMs?: number | undefined;
+  readonly restAfterMs?: number | undefined;
+  /** Answers the questions of runs in this process. */
+  readonly onQuestion?: QuestionHandler | undefined;
   /** Both absent where there is no real time. */
   readonly stalls?: StallMonitor | undefined;
   readonly openPauses?: OpenPauses | undefined;

@@ -25,7 +25,12 @@ type SchemaIssue = {
 };
 
 /** A schema as JSON Schema, and how its library parses a value; `parse` is null if it is JSON Schema only. */
-type ReadSchema = { readonly json: JsonObject; readonly parse: ((value: unknown) => Promise<unknown>) | null };
+type ReadSchema = {
+  readonly json: JsonObject;
+  readonly parse: ((value: unknown) => Promise<unknown>) | null;
+  /** The same without waiting: throws for a library that parses asynchronously. */
+  readonly parseNow: ((value: unknown) => unknown) | null;
+};
 
 /** Reads a schema that somebody wrote in code. Returns the reason if it cannot be used; null: it is no schema of a library. */
 export const readLibrarySchema = (schema: unknown): ReadSchema | string | null => {
@@ -34,7 +39,18 @@ export const readLibrarySchema = (schema: unknown): ReadSchema | string | null =
   if (!isObject(standard) || typeof standard.validate !== 'function') return null;
   const json = isJsonSchema(schema) ? schema : convertSchema(standard);
   if (typeof json === 'string') return json;
-  return { json: JSON.parse(JSON.stringify(json)) as JsonObject, parse: (value) => parseWith(standard, value) };
+  return {
+    json: JSON.parse(JSON.stringify(json)) as JsonObject,
+    parse: async (value) => parsedValue(await standard.validate(value)),
+    parseNow: (value) => {
+      const result = standard.validate(value);
+      if (result instanceof Promise) {
+        result.catch(() => undefined);
+        throw new CloisterError('tool_arguments', 'The schema is checked asynchronously.');
+      }
+      return parsedValue(result);
+    },
+  };
 };
 
 /** JSON Schema that remembers which schema it was made from, such as that of `z.toJSONSchema`. It hides that from JSON. */
@@ -54,8 +70,7 @@ const convertSchema = (standard: StandardSchema['~standard']): JsonObject | stri
 };
 
 /** Throws `tool_arguments`, with the library's own words. */
-const parseWith = async (standard: StandardSchema['~standard'], value: unknown): Promise<unknown> => {
-  const result = await standard.validate(value);
+const parsedValue = (result: Validated<unknown>): unknown => {
   if (result.issues === undefined) return result.value;
   throw new CloisterError('tool_arguments', `${result.issues.slice(0, 5).map(issueText).join('; ')}.`);
 };

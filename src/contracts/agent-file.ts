@@ -2,6 +2,7 @@
 import type { JsonObject } from '#base';
 import type { Limits, OutputFormat, InputFormat, ModelSettings, SpawnOptions } from './agent.ts';
 import type { Budget } from './amounts.ts';
+import type { ApprovalMarks } from './approval.ts';
 import type { GrantName, ShareName } from './crossing.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
 
@@ -53,6 +54,10 @@ export type Frontmatter = {
   readonly spawns?: FileSpawns;
   readonly messages?: readonly string[];
   readonly topics?: readonly string[] | Partial<TopicRules>;
+  /** Tools that a person must allow. Who may answer is set in the config. */
+  readonly approve?: readonly string[];
+  /** It may ask a person. */
+  readonly asks?: boolean;
 };
 
 /** Like `SpawnOptions`, with agents as written in the file: a path relative to it, a name to look up, or `self`. */
@@ -130,6 +135,10 @@ export type TopologyAgent = {
   readonly mail?: TopologyMail;
   /** Names of its skills. */
   readonly skills?: readonly string[];
+  /** What a person must allow. */
+  readonly approve?: ApprovalMarks;
+  /** It may ask a person. */
+  readonly asks?: boolean;
 };
 
 export type TopologyMail = {
@@ -177,6 +186,10 @@ export type AgentReach = {
   readonly spawns?: SpawnReach;
   /** Absent: none. */
   readonly skills?: readonly string[];
+  /** Tools that a person must allow. Absent: none. */
+  readonly approve?: ApprovalMarks;
+  /** Absent: it does not ask anybody. */
+  readonly asks?: true;
 };
 
 /** Which agents an agent may spawn (by name; `self` for itself), how many, and which tools it may give to agents it defines. */
@@ -215,7 +228,9 @@ export type Warning = {
     /** A folder has agents of other runtimes, which are not loaded unless they are named. */
     | 'agents-not-loaded'
     /** `{{ … }}` or `{% … %}` of a template language, which nothing fills in. */
-    | 'template-as-text';
+    | 'template-as-text'
+    /** A mark for approval in the config that no tool matches. */
+    | 'approve-unmatched';
   readonly agent: string;
   readonly message: string;
 };

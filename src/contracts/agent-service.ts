@@ -1,11 +1,14 @@
 // The interface of the runtime for headends that serve clients.
-import type { JsonObject, RunId } from '#base';
+import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { Cause } from './cause.ts';
+import type { Checkpoint, CheckpointDiff, CheckpointReport, ConversationRef } from './conversation.ts';
 import type { CellLedger } from './crossing.ts';
 import type { DurableEvent, RunEvent } from './event.ts';
+import type { AnswerReceipt } from './answer.ts';
+import type { QuestionAnswer, QuestionReport } from './question.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
 import type { ReplayReport, RunDiff } from './replay-and-verify.ts';
@@ -90,13 +93,59 @@ export type CallResult = {
 /** The client's input for a run that is waiting for tool results. `messages`: texts sent along with them. */
 export type ClientToolResults = { readonly results: readonly CallResult[]; readonly messages: readonly string[] };
 
+/**
+ * A question as a caller sees it. Whoever answers for the runs of others is told what is asked and for whom; where in that run the agent
+ * stands is told only to those who see the run.
+ */
+export type CallerQuestion = Omit<QuestionReport, 'cell' | 'path' | 'caller' | 'answers'> & {
+  readonly answers: readonly Omit<QuestionReport['answers'][number], 'signal'>[];
+  /** Whether this caller can answer it now. */
+  readonly mayAnswer: boolean;
+  /** Only for those who see the run. */
+  readonly cell?: CellId;
+  readonly path?: readonly string[];
+  /** Whose run asks, if it is not this caller's. */
+  readonly caller?: string | null;
+};
+
+/** The questions to people that a caller sees, and may answer. */
+export type CallerQuestions = {
+  /** Those that wait, of one run or of all, oldest first: of its own runs, and of others that it may answer. */
+  list(caller: Caller, run?: string): Promise<readonly CallerQuestion[]>;
+  /** One of them, also if it no longer waits. Rejects with `question_unknown`. */
+  find(caller: Caller, question: string): Promise<CallerQuestion>;
+  /**
+   * Answers one; an answer to a run that waits in this process first waits for a slot. Rejects with `question_unknown` (also for one that is
+   * not the caller's to answer), `question_answered`, `question_changed`, `question_stale`, `answer_invalid`, `server_busy`, or
+   * `key_reused` for another answer with the same key.
+   */
+  answer(caller: Caller, question: string, answer: QuestionAnswer, sending?: AnswerSending): Promise<CallerReceipt>;
+  /**
+   * Reads on after an answer: a further reader of a run of this caller, from its start. Rejects with `run_unknown` (also for runs of other callers), and with
+   * `run_owned` if it does not run in this process and has not ended.
+   */
+  followRun(caller: Caller, run: string): Promise<ServedRun>;
+};
+
+/** `key`: the same answer, sent again by this caller, is taken once. `signal`: removes it from the queue for a slot. */
+export type AnswerSending = { readonly key?: string | undefined; readonly signal?: AbortSignal | undefined };
+
+/** What became of a caller's answer. */
+export type CallerReceipt = Omit<AnswerReceipt, 'session'>;
+
 export interface AgentService {
   /** What the operator allows clients to send and to see. */
   readonly clients: ClientRules;
+  /** The checkpoints of its callers' runs. */
+  readonly checkpoints: CallerCheckpoints;
+  /** The questions of its callers' runs. */
+  readonly questions: CallerQuestions;
   /** The agents this caller may use, in the configured order: none for one that may only watch, for whom whatever acts throws `watch_only`. */
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */
   agent(caller: Caller, name: string): Agent;
+  /** The frontmatter of its file; null if it was not read from an agent file. Throws what `agent` throws. */
+  template(caller: Caller, agent: string): string | null;
   /**
    * Waits for a slot, then starts the run. The signal removes it from the queue or cancels the whole run. Rejects with a
    * CloisterError for an invalid request; agents the caller may not use are reported as unknown.
@@ -123,8 +172,9 @@ export interface AgentService {
   awaits(caller: Caller, calls: readonly string[]): boolean;
   /**
    * Carries out a command on a run in this process, like `RunSession.do`. A message, an agent or tasks for an idle run first wait
-   * in the queue for a slot. A message whose id the run has already is not sent again. Rejects with `run_unknown` (also for runs of other callers), `cell_ended`, `server_busy`, or what
-   * the command rejects with.
+   * in the queue for a slot. A message whose id the run has already is not sent again. If another process owns the run, or nobody,
+   * `cancel`, `send` and `finish` are on disk when this resolves, for whoever owns or resumes it. Rejects with `run_unknown` (also
+   * for runs of other callers), `cell_ended`, `server_busy`, or what the command rejects with.
    */
   do<K extends RunCommandName>(
     caller: Caller,
@@ -135,10 +185,13 @@ export interface AgentService {
   /** The state of the nth request of a run of this caller, counted from 1. Undefined: unknown, or no longer stored. */
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
   /** Newest first, at most `most`. */
-  runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
+  runs(caller: Caller, most: number): Promise<readonly CallerRunSummary[]>;
   /** Rejects with `run_unknown`, also for runs of other callers. */
   find(caller: Caller, run: string): Promise<CallerRun>;
 }
+
+/** `asks`: it runs in this process, and waits for people. */
+export type CallerRunSummary = RunSummary & { readonly asks?: boolean };
 
 /** The state of a request: still running, ended with tool calls for the client, or ended with the run. */
 export type RequestState =
@@ -179,7 +232,7 @@ export type ServedRun = {
   /** Every failure so far; undefined for a caller who does not see causes. */
   causes(): Promise<readonly Cause[] | undefined>;
   /**
-   * The answer as it is streamed. Ends with the run, or when the run waits for its client. All texts together end with the whole
+   * The answer as it is streamed. Ends with the run, or when the run waits for its client. All pieces of text together end with the whole
    * answer, if there is one.
    */
   pieces(): AsyncIterable<AnswerPiece>;
@@ -188,6 +241,11 @@ export type ServedRun = {
    * has ended. `outcome` then contains what was spent since the previous request.
    */
   pause?(): Promise<ClientToolPause | null>;
+  /**
+   * Not with client tools: the questions that this caller may answer, once the run does nothing but wait for people; from then on, a
+   * client that disconnects does not end the run. Never resolves if there are none.
+   */
+  asked?(): Promise<readonly CallerQuestion[]>;
   cancel(): void;
 };
 
@@ -199,8 +257,8 @@ export type ClientToolPause = {
   readonly spent: SpentTokens;
 };
 
-/** `activity`: a description of what agents and tools are doing. */
-export type AnswerPiece = { readonly type: 'text' | 'activity'; readonly text: string };
+/** `activity`: a description of what agents and tools are doing. `question`: says that a person is asked. */
+export type AnswerPiece = { readonly type: 'text' | 'activity' | 'question'; readonly text: string };
 
 /** One message of a run's dialog. `unasked`, `delivered`: for messages of agents to the caller while the run is running. */
 export type RunMessage = StoredDialogMessage & {
@@ -266,3 +324,53 @@ export type CallerRunReports = {
    */
   diff(other: string): Promise<RunDiff>;
 };
+
+/** A checkpoint of one of a caller's runs, as that caller sees it: conversations have the names that it gave them. */
+export type CallerCheckpoint = Pick<
+  Checkpoint,
+  'id' | 'agent' | 'run' | 'conversation' | 'frames' | 'hash' | 'at' | 'why' | 'label'
+>;
+
+/** `run`: continues from the checkpoint; null if the run had ended there, or another agent gets the conversation. */
+export type CheckpointContinuation = {
+  readonly checkpoint: string;
+  readonly conversation: ConversationRef | null;
+  readonly run: ServedRun | null;
+};
+
+/**
+ * A checkpoint belongs to the caller of its run. To every other caller it is unknown: whatever takes an id rejects with
+ * `checkpoint_unknown` then, as for an id that nobody has. An id is never a path. Whoever may only watch reads what it may watch;
+ * the rest rejects with `watch_only`.
+ */
+export interface CallerCheckpoints {
+  /** Newest first, at most `most`. */
+  list(
+    caller: Caller,
+    options: { readonly agent?: string | undefined; readonly run?: string | undefined; readonly most: number },
+  ): Promise<readonly CallerCheckpoint[]>;
+  show(
+    caller: Caller,
+    id: string,
+  ): Promise<Omit<CheckpointReport, 'checkpoint'> & { readonly checkpoint: CallerCheckpoint }>;
+  /** Of a run as it is now. Afterwards the oldest are removed, if the caller has more than the retention allows. Rejects with `run_unknown`. */
+  create(caller: Caller, run: string, options?: { readonly label?: string | undefined }): Promise<CallerCheckpoint>;
+  diff(
+    caller: Caller,
+    one: string,
+    other: string,
+  ): Promise<
+    Omit<CheckpointDiff, 'one' | 'other'> & { readonly one: CallerCheckpoint; readonly other: CallerCheckpoint }
+  >;
+  /**
+   * Resets its conversation to the checkpoint. If the run had not ended there, waits for a slot, and continues it as a new run of this
+   * caller, with the budget that it had. Rejects with `checkpoint_invalid`, also if that budget is above what the token allows now, and
+   * with `agent_unknown` if the caller may not use the agent any more. The signal removes it from the queue.
+   */
+  restore(caller: Caller, id: string, signal?: AbortSignal): Promise<CheckpointContinuation>;
+  /** The same in a new conversation of this caller, or as a new run; the original stays unchanged. */
+  branch(caller: Caller, id: string, options: BranchRequest, signal?: AbortSignal): Promise<CheckpointContinuation>;
+}
+
+/** `name`: of the new conversation. `agent`: another one that the caller may use. */
+export type BranchRequest = { readonly name?: string | undefined; readonly agent?: string | undefined };

@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Hash, Json, JsonObject } from '#base';
 import type { Budget } from './amounts.ts';
+import type { ApprovalMarks, ApprovalRule } from './approval.ts';
 import type { GrantName, ShareName } from './crossing.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
 import type { Skill, SkillDigest } from './skill.ts';
@@ -32,6 +33,8 @@ export type Limits = {
   readonly toolTimeout?: number;
   /** How long an agent whose answer somebody waits for may wait for messages, in total. */
   readonly mailTimeout?: number;
+  /** How long a question to a person waits; then it counts as denied. Default: 24 hours. */
+  readonly questionTimeout?: number;
   /** Retries of a failed model request. Default: 2. */
   readonly maxRetries?: number;
   /** Tool calls in one turn; further ones are refused. Default: 50. */
@@ -124,6 +127,13 @@ export type AgentOptions<In extends Schema = Schema, Out extends Schema = Schema
   readonly messages?: readonly string[];
   /** Topics it may subscribe to (`hear`) and publish on (`say`); a plain list allows both. */
   readonly topics?: readonly string[] | { readonly hear?: readonly string[]; readonly say?: readonly string[] };
+  /**
+   * Tools that a person must allow, each time: names as in `tools`, `<server>/<tool>` of a server that it has, or sub-agents. As an
+   * object, with who may answer: `{ 'mail/send': { by: ['ops'], need: 2 }, write_file: {} }`.
+   */
+  readonly approve?: readonly string[] | Readonly<Record<string, ApprovalRule>>;
+  /** Whether it may ask a person. Default: false. */
+  readonly asks?: boolean;
   /** Model that summarises old turns when the context fills up. Default: code shortens each to one line. */
   readonly compaction?: LanguageModelV4 | Model | string;
 };
@@ -156,6 +166,7 @@ type ShortForms = {
   readonly spawns?: OneOrMore<Agent | string> | SpawnShortForms;
   readonly messages?: OneOrMore<string>;
   readonly topics?: OneOrMore<string> | { readonly hear?: readonly string[]; readonly say?: readonly string[] };
+  readonly approve?: OneOrMore<string> | Readonly<Record<string, ApprovalRule>>;
 };
 
 type SpawnShortForms = Omit<SpawnOptions, 'agents'> & {
@@ -213,7 +224,7 @@ export type Agent<Input = unknown, Data = unknown> = {
   readonly caps: AgentCaps;
   /** The agents that it may start. */
   readonly children: AgentChildren;
-  /** What may cross, and whom it may write to. */
+  /** What may cross, whom it may write to, and what a person must allow. */
   readonly permissions: AgentPermissions;
   /** Set for a team, whose session works through a task graph. Null: its session is a series of model turns. */
   readonly team: AgentTeam | null;
@@ -288,13 +299,20 @@ type AgentChildren = {
   readonly compactor: Agent | null;
 };
 
-/** What may cross into and out of its cells, and whom it may write to. */
+/** What may cross into and out of its cells, whom it may write to, and what a person must allow. */
 export type AgentPermissions = {
   readonly grants: readonly GrantName[];
   readonly share: readonly ShareName[];
   /** Null: no mail unless it is spawned, and then only with its parent and children. */
   readonly messages: readonly string[] | null;
   readonly topics: TopicRules;
+  /**
+   * The marks that its file, its code and the operator's config give it, for tools that it does not have as well. Those in force, with
+   * the marks that its tools bring, are in `definition.approve`.
+   */
+  readonly approve: ApprovalMarks;
+  /** It may ask a person. */
+  readonly asks: boolean;
 };
 
 /** The members of a team, and how it works. */
@@ -337,6 +355,10 @@ export type AgentDefinition = {
   readonly team?: TeamRules;
   /** Names of the tools that came with the request. Absent: there are none. */
   readonly given?: readonly string[];
+  /** Tools that a person must allow, sorted by name. Absent: none. Sources may mark more when they list their tools. */
+  readonly approve?: ApprovalMarks;
+  /** It may ask a person. Absent: it may not. */
+  readonly asks?: true;
   readonly limits: Limits;
   /** Absent: the same as `limits`. */
   readonly inheritable?: Limits;

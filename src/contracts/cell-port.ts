@@ -44,7 +44,7 @@ interface CellBirth {
 export interface CellPort extends CellBirth {
   /** The time of the newest settlement that the session received. */
   readonly now: number;
-  /** How long the cell has existed by `now`, without the time in which the run was down. */
+  /** How long the cell has existed by `now`, without the time in which the run was down, and without waiting for people. */
   readonly ageMs: number;
   /** Epoch milliseconds, as seen from its next operation; 0 when there is none. Idle time does not count against it. */
   readonly deadline: number;
@@ -65,6 +65,8 @@ export interface CellPort extends CellBirth {
   cancel(pending: PendingOperation, reason?: Failure): void;
   /** Those of the given operations that have not settled when the next operation begins (on replay: began). */
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[];
+  /** For how long by `now` a child had waited for a person while nothing in it or below it worked. */
+  askedMs(child: ChildOperation): number;
   /** Whether the cell is stopped when the next operation begins (on replay: began). */
   readonly isStopped: boolean;
   /** Recorded with the frame of the next `begin`. `shown`: the window, for those who are allowed to see it. */

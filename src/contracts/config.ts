@@ -1,6 +1,7 @@
 // The operator's configuration: providers, servers and defaults. Agent files refer to these by name.
 import type { JsonObject } from '#base';
 import type { SpawnCaps } from './agent-file.ts';
+import type { ApprovalRule } from './approval.ts';
 import type { Price } from './model.ts';
 import type { VendorType } from './vendors.ts';
 
@@ -38,6 +39,8 @@ type ServerCommon = {
   /** The tools that agents may use. Default: all. */
   readonly tools?: readonly string[];
   readonly connectTimeoutMs?: number;
+  /** A person must allow each call of a tool that is destructive by the server's own hints, or says nothing. Not for modules. */
+  readonly approve?: 'destructive';
 };
 
 /** As written: `args`, `env`, `url` and `headers` may contain `${VAR}`. */
@@ -87,6 +90,8 @@ export type ConfigLayer = {
   readonly plain: readonly string[];
   /** The limits on spawning that this file sets. */
   readonly spawns?: Partial<SpawnCaps>;
+  /** The tools that a person must allow, and who may answer. */
+  readonly approve?: Readonly<Record<string, ApprovalRule>>;
 };
 
 /** The environment that one session sees: only the variables that its providers and servers refer to. Frozen, without a prototype. */

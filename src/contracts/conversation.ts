@@ -135,8 +135,38 @@ export type Retention = {
   readonly allMs: number;
   /** After that, keep one per interval of this length. */
   readonly thinMs: number;
-  /** Keep at most this many per agent. */
+  /** Keep at most this many per agent; on a server, per agent and caller. */
   readonly most: number;
+};
+
+/** What a checkpoint holds. */
+export type CheckpointReport = {
+  readonly checkpoint: Checkpoint;
+  /** Whether the run had not ended there: then it continues when the checkpoint is restored, or branched for the same agent. */
+  readonly continues: boolean;
+  /** In order of creation. */
+  readonly cells: readonly {
+    readonly cell: string;
+    readonly parent: string | null;
+    readonly agent: string;
+    readonly depth: number;
+    /** `running` until the cell ends. */
+    readonly status: string;
+    readonly steps: number;
+    /** The size of its newest prompt. */
+    readonly windowBytes: number;
+    /** Tokens used until then. */
+    readonly tokens: number;
+    /** Entries of its ledger until then. */
+    readonly crossings: number;
+  }[];
+  /** Files that its cells have written, or that its first cell took over from an earlier turn. */
+  readonly files: readonly {
+    readonly cell: string;
+    readonly path: string;
+    readonly bytes: number;
+    readonly sha256: Hash;
+  }[];
 };
 
 /** What differs between two checkpoints. Pairs are the values at `one` and at `other`. */

@@ -1,5 +1,13 @@
 // The conversations and checkpoints of a Cloister.
-import type { Checkpoint, CheckpointDiff, Conversation, ConversationRef, ConversationSummary } from './conversation.ts';
+import type { Budget } from './amounts.ts';
+import type {
+  Checkpoint,
+  CheckpointDiff,
+  CheckpointReport,
+  Conversation,
+  ConversationRef,
+  ConversationSummary,
+} from './conversation.ts';
 import type { RunSession } from './run-session.ts';
 
 /** The conversations of all agents. `runTurn` adds to them. */
@@ -22,21 +30,33 @@ export interface Conversations {
   purge(conversation: ConversationRef): Promise<void>;
 }
 
+/** Who a run that continues from a checkpoint is for. */
+type ContinuationOptions = {
+  /** As for `resume`. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The caller on a server: recorded with the run, which belongs to it. Without one, it is the operator's. */
+  readonly caller?: string;
+  /** Rejects with `checkpoint_invalid` if the run, which keeps its budget, may spend more than this. */
+  readonly budgetMax?: Budget;
+};
+
 /** The checkpoints of all runs: take one, go back to it, or continue from it elsewhere. */
 export interface Checkpoints {
-  /** Newest first, for one agent or all. */
-  list(options?: { readonly agent?: string }): Promise<readonly Checkpoint[]>;
+  /** Newest first, for one agent or all. `caller`: only of runs that belong to this caller on a server. */
+  list(options?: { readonly agent?: string; readonly caller?: string }): Promise<readonly Checkpoint[]>;
+  /** What it holds. Rejects with `checkpoint_unknown`, or `checkpoint_invalid`. */
+  show(id: string): Promise<CheckpointReport>;
   /** Takes a checkpoint of a run as it is now, even if another process runs it. */
   create(run: string, options?: { readonly label?: string }): Promise<Checkpoint>;
+  /** Resets its conversation to the checkpoint. If the run had not ended there, it continues as a new run; otherwise returns null. */
+  restore(id: string, options?: ContinuationOptions): Promise<RunSession | null>;
   /**
-   * Resets its conversation to the checkpoint. If the run had not ended there, it continues as a new run; otherwise returns null.
-   * `env`: as for `resume`.
+   * A new run or conversation that continues from the checkpoint. The original stays unchanged. With a caller, a conversation
+   * without a name gets one that begins with the caller's name and a slash.
    */
-  restore(id: string, options?: { readonly env?: Readonly<Record<string, string>> }): Promise<RunSession | null>;
-  /** A new run or conversation that continues from the checkpoint. The original stays unchanged. */
   branch(
     id: string,
-    options?: { readonly name?: string; readonly agent?: string; readonly env?: Readonly<Record<string, string>> },
+    options?: ContinuationOptions & { readonly name?: string; readonly agent?: string },
   ): Promise<{ readonly conversation: ConversationRef | null; readonly session: RunSession | null }>;
   /** What changed between two checkpoints. */
   diff(one: string, other: string): Promise<CheckpointDiff>;

@@ -10,6 +10,7 @@ export type CrossingKind =
   | 'note'
   | 'file'
   | 'attachment'
+  | 'answer'
   | 'history';
 
 /** One end of a crossing. `outside`: the person or program that requested the run. */

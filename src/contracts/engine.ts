@@ -6,6 +6,7 @@ import type { BeginKind, OperationKind } from './frame.ts';
 import type { ChildResultRef } from './session.ts';
 import type { Agent } from './agent.ts';
 import type { PostRequest, ReceiveResult, SpawnIdentity, ReceiveRequest } from './mail.ts';
+import type { Question, QuestionResult } from './question.ts';
 import type { TeamPart, TeamRules } from './team.ts';
 import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
@@ -86,12 +87,25 @@ export type ReceiveOperation = {
   readonly timeoutMs: number;
 };
 
+/** Asks a person, and waits for the answer. */
+export type AskOperation = {
+  readonly do: 'ask';
+  readonly name: string;
+  readonly about?: JsonObject;
+  readonly question: Question;
+  /** What changed arguments must fit. Not recorded: it is the tool's own. */
+  readonly schema: JsonObject;
+  /** After that, it counts as denied. */
+  readonly timeoutMs: number;
+};
+
 type Operations = {
   readonly step: StepOperation;
   readonly child: ChildOperation;
   readonly sleep: SleepOperation;
   readonly post: PostOperation;
   readonly receive: ReceiveOperation;
+  readonly ask: AskOperation;
 };
 
 /** What each kind of operation returns. */
@@ -101,6 +115,7 @@ type OperationValues = {
   readonly sleep: null;
   readonly post: Json;
   readonly receive: ReceiveResult;
+  readonly ask: QuestionResult;
 };
 
 export type Operation = Operations[OperationKind];

@@ -1,9 +1,10 @@
 // The events of a run, for people and headends. Durable events are a projection of the log; live events are not stored.
-import type { CellId, PublicFailure, RunId, TeamGoalInfo } from '#base';
+import type { CellId, JsonObject, PublicFailure, RunId, TeamGoalInfo } from '#base';
 import type { Spent } from './amounts.ts';
 import type { CrossingKind, CrossingEnd, RefusalReason } from './crossing.ts';
 import type { Category, RuleName, WindowLimit } from './segment.ts';
 import type { DeadReason, MailReport, MailState } from './mail.ts';
+import type { Question } from './question.ts';
 import type { Status } from './session.ts';
 import type { TaskReason, TaskStatus } from './team.ts';
 import type { Amendment, ForkOrigin } from './fork.ts';
@@ -134,6 +135,39 @@ export type DurableEvent = Base &
         readonly error: EventError | null;
         readonly ms: number;
       } & Sizes)
+    /** The cell asks a person, and waits. `args`: exactly what is to be allowed. */
+    | {
+        readonly type: 'question';
+        readonly op: number;
+        readonly question: string;
+        readonly tool: string;
+        readonly args: JsonObject;
+        readonly sha256: string;
+        readonly why: Question['why'];
+        /** How many people must allow it. */
+        readonly need: number;
+        readonly until: number;
+      }
+    /** A person answered. */
+    | {
+        readonly type: 'ruling';
+        readonly op: number;
+        readonly question: string;
+        readonly by: string;
+        readonly verdict: 'allow' | 'deny';
+        /** The person changed the arguments: those that are allowed. */
+        readonly args?: JsonObject;
+        readonly reason: string | null;
+        /** It also covers the same call of cells of the same definition, in this run. */
+        readonly remember: 'run' | null;
+      }
+    /** The question no longer waits. `cancelled`: its cell was stopped. */
+    | {
+        readonly type: 'question-end';
+        readonly op: number;
+        readonly question: string;
+        readonly state: 'allowed' | 'denied' | 'expired' | 'cancelled';
+      }
     /** Before the next attempt or, with `for`, after the last answer: for the work of the agents that it spawned, `ms` at most. */
     | { readonly type: 'wait-start'; readonly op: number; readonly ms: number; readonly for?: 'spawned' }
     | {

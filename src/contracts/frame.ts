@@ -8,6 +8,7 @@ import type { CrossingContent, LedgerLink } from './crossing.ts';
 import type { Outcome } from './session.ts';
 import type { Attempt } from './segment.ts';
 import type { DeadLetter, SpawnIdentity } from './mail.ts';
+import type { Question, Ruling } from './question.ts';
 import type { TeamPart } from './team.ts';
 import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
@@ -39,7 +40,7 @@ export type Frame<C extends CrossingContent = CrossingContent> = {
 export type CellStalls = { readonly cell: CellId } & Stalls;
 
 /** What a cell can do. A new kind does not compile until everything that handles operations handles it. */
-export type OperationKind = 'step' | 'child' | 'sleep' | 'post' | 'receive';
+export type OperationKind = 'step' | 'child' | 'sleep' | 'post' | 'receive' | 'ask';
 
 /** The kinds that begin in one frame and settle in another. A post has one record for both. */
 export type BeginKind = Exclude<OperationKind, 'post'>;
@@ -76,8 +77,9 @@ export type FrameRecord =
       /** The hold was not granted when the operation began. If it is granted later, a `held` record says so. */
       readonly waits?: true;
       readonly about?: JsonObject;
-      /** For a sleep or a receive: when it ends. */
+      /** For a sleep, a receive or a question: when it ends. */
       readonly until?: number;
+      readonly question?: Question;
       /** For a child: the cell that this frame creates. */
       readonly birth?: Birth;
     }
@@ -128,6 +130,8 @@ export type FrameRecord =
   | { readonly type: 'mail'; readonly to: CellId; readonly dead?: DeadLetter & { readonly id: string } }
   /** These messages to the outside were handed out: whoever holds the run has taken them. */
   | { readonly type: 'delivered'; readonly messages: readonly string[] }
+  /** A person answered a question of the cell. What the cell hears of it crosses with this frame. */
+  | ({ readonly type: 'ruling' } & Ruling)
   | { readonly type: 'cancel' }
   /** The run ends with its root cell. */
   | { readonly type: 'close'; readonly outcome: Outcome };

@@ -1,19 +1,8 @@
 export type { AgentData, AgentInput, AgentShortForms, Duration, LimitOptions } from './agent.ts';
-export type {
-  Agent,
-  AgentOptions,
-  AgentDefinition,
-  Limits,
-  OutputFormat,
-  ModelSettings,
-  SpawnOptions,
-  AgentCaps,
-  InputFormat,
-  AgentNeeds,
-  AgentPermissions,
-  AgentSignature,
-  AgentTeam,
-} from './agent.ts';
+export type { Agent, AgentOptions, AgentDefinition, Limits, OutputFormat, ModelSettings } from './agent.ts';
+export type { SpawnOptions, AgentCaps, InputFormat, AgentNeeds, AgentPermissions, AgentSignature } from './agent.ts';
+export type { AgentTeam } from './agent.ts';
+export { approvalRulesShape, markNamePattern } from './approval-rules.ts';
 export type { Skill, SkillDigest } from './skill.ts';
 export type {
   AgentFile,
@@ -38,32 +27,16 @@ export type {
   YamlDocument,
 } from './agent-file.ts';
 export type { ImportedFile, ImportNote, ImportReport } from './import-report.ts';
-export type {
-  Amounts,
-  Budget,
-  Figures,
-  ModelFigures,
-  Spent,
-  SpentTokens,
-  Stalls,
-  ToolFigures,
-  Traffic,
-} from './amounts.ts';
-export type {
-  ConfigLayer,
-  ModelFacts,
-  Overlay,
-  ProviderConfig,
-  ProviderType,
-  ResolvedProvider,
-  ResolvedServer,
-  ServerConfig,
-} from './config.ts';
+export type { Amounts, Budget, Figures, ModelFigures, Spent, SpentTokens } from './amounts.ts';
+export type { Stalls, ToolFigures, Traffic } from './amounts.ts';
+export type { ConfigLayer, ModelFacts, Overlay, ProviderConfig, ProviderType, ResolvedProvider } from './config.ts';
+export type { ResolvedServer, ServerConfig } from './config.ts';
 export type {
   WorkspaceEntry,
   WorkspaceRecord,
   Checkpoint,
   CheckpointDiff,
+  CheckpointReport,
   Conversation,
   ConversationRef,
   ConversationSummary,
@@ -97,6 +70,7 @@ export type {
 export type {
   BeginOperation,
   ChildGift,
+  AskOperation,
   ChildOperation,
   ChildRequest,
   OwnOperation,
@@ -151,7 +125,14 @@ export type {
   TopicRules,
   ReceiveRequest,
 } from './mail.ts';
+export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
+export type { AnswerOptions, AnswerReceipt } from './answer.ts';
+export { answerRight, operatorRight } from './answer.ts';
+export type { AnswerContent, AnswerRight, AnswerState, Question, QuestionAnswer } from './question.ts';
+export type { QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
+export { questionId, readQuestionId } from './question.ts';
 export type { ProtocolEvent } from './protocol.ts';
+export { canBeSignalled } from './run-command.ts';
 export type {
   MessageTarget,
   OutsideSpawn,
@@ -162,7 +143,7 @@ export type {
   RunCommandTable,
   StartedAgent,
 } from './run-command.ts';
-export type { RunListener, RunPorts, RunResources, SessionWorld, SharedRunPorts } from './run-ports.ts';
+export type { RestingSource, RunListener, RunPorts, RunResources, SessionWorld, SharedRunPorts } from './run-ports.ts';
 export type { AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
 export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
@@ -187,6 +168,7 @@ export type {
   WindowChange,
   WindowPart,
   StallReport,
+  SignalReceipt,
 } from './runtime.ts';
 export type {
   Attempt,
@@ -201,23 +183,10 @@ export type {
   WindowLimit,
 } from './segment.ts';
 export type { ChildResultRef, Envelope, Outcome, RunOutcome, SpawnedOutcome, Status } from './session.ts';
-export type {
-  DrawableTask,
-  DependencyHead,
-  MemoryScope,
-  Task,
-  TaskCondition,
-  TaskReason,
-  TaskReport,
-  TaskSpec,
-  TaskStatus,
-  TeamGoal,
-  TeamMessage,
-  TeamPart,
-  TeamRules,
-} from './team.ts';
+export type { DrawableTask, DependencyHead, MemoryScope, Task, TaskCondition, TaskReason, TaskReport } from './team.ts';
+export type { TaskSpec, TaskStatus, TeamGoal, TeamMessage, TeamPart, TeamRules } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
-export type { MigrationReport, RunLog, RunSummary, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
+export type { MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
 export type {
   AgentTool,
   AiTool,
@@ -262,16 +231,19 @@ export type {
   SocketRoute,
   PlainRoute,
 } from './route.ts';
-export type { AnswerPiece, AgentRequest, Caller, ClientToolResults, CallResult } from './agent-service.ts';
-export type { ClientCall, ClientRules, ClientTool, CallerRun, RunMessage, ClientToolPause } from './agent-service.ts';
+export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
+export type { CallerCheckpoint, CallerCheckpoints, CallerQuestion, CallerQuestions } from './agent-service.ts';
+export type { CallerReceipt, CallerRun, CallerRunReports, CallerRunSummary, CallResult } from './agent-service.ts';
+export type { CheckpointContinuation, ClientCall, ClientRules, ClientTool, ClientToolPause } from './agent-service.ts';
 export type {
-  ServedRun,
-  AgentService,
-  RequestState,
-  CallerRunReports,
+  ClientToolResults,
   EventPage,
   ForkRequest,
+  RequestState,
+  RunMessage,
+  ServedRun,
 } from './agent-service.ts';
+export { callerConversationName, callerNameCharsMax, callerPrefix } from './caller-conversation.ts';
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';

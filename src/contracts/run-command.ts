@@ -1,6 +1,7 @@
 // What somebody outside can ask of a run, as data: headends and code parse into it, and commands that come before the run has
 // started wait in this form.
 import type { CellId } from '#base';
+import type { AnswerRight, AnswerState, QuestionAnswer } from './question.ts';
 import type { Category } from './segment.ts';
 import type { TaskSpec } from './team.ts';
 
@@ -8,7 +9,7 @@ import type { TaskSpec } from './team.ts';
 type RunCommands = {
   'add-context': { readonly text: string };
   'refresh-share': { readonly child: string };
-  /** `id`: the id of the message, if it was given out before the run had started, or if the message may be sent again. */
+  /** `id`: the id of the message, if it was given out before it was sent, or if the message may come again. */
   send: MessageTarget & { readonly text: string; readonly id?: string };
   route: RouteChoice & { readonly from: string; readonly to: readonly string[] };
   /** From now on, messages that are published on the topic are sent outside too. */
@@ -20,6 +21,13 @@ type RunCommands = {
   /** Default: the root. Any other agent is stopped after a grace period. */
   finish: { readonly name?: string | undefined };
   cancel: unknown;
+  /** Answers the question that was asked in this frame. Whether `by` may answer has been checked. `id`: the same one is taken once. */
+  answer: QuestionAnswer & {
+    readonly frame: number;
+    readonly by: string;
+    readonly right: AnswerRight;
+    readonly id: string;
+  };
 };
 
 export type RunCommandName = keyof RunCommands;
@@ -44,11 +52,27 @@ export type RunCommandResults = {
   'add-tasks': Promise<void>;
   finish: void;
   cancel: void;
+  answer: Promise<AnswerState>;
 };
 
 /** What is done for each command, on something that the commands act on. */
 export type RunCommandTable<On> = {
   readonly [K in RunCommandName]: (on: On, command: RunCommand<K>) => RunCommandResults[K];
+};
+
+/** Commands that can be asked of a run of another process: they return nothing that only its owner knows, and can come twice. */
+export const canBeSignalled: Readonly<Record<RunCommandName, boolean>> = {
+  cancel: true,
+  send: true,
+  finish: true,
+  answer: true,
+  'add-context': false,
+  'refresh-share': false,
+  route: false,
+  'forward-topic': false,
+  confirm: false,
+  spawn: false,
+  'add-tasks': false,
 };
 
 /** `to`: the name, session_id or agent name of one agent. Set either `to` or `topic`. */

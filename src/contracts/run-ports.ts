@@ -41,6 +41,8 @@ export type SharedRunPorts = {
   storeBlob(bytes: Uint8Array): Promise<string>;
   readBlob(ref: string): Promise<Uint8Array>;
   lane(name: string): Semaphore | undefined;
+  /** Calls back at that time, with one timer for all runs. Absent: each question has a timer of its own. */
+  readonly expiries?: { at(time: number, expire: () => void): () => void } | undefined;
 };
 
 /** What a session is given of all this: nothing that leads to the run, its log or its listener. */
@@ -58,14 +60,23 @@ export type RunResources = {
   passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
   /** Pre-warms this many instances of an agent. */
   warm?(agent: Agent, count: number): void;
+  /** Called with each tool source of a session, which can be closed while its cell waits, and opens again by itself. */
+  onSource?(cell: CellId, source: RestingSource): void;
+  /** The cell waits for a person and nothing in it or below it works, or no longer so. */
+  onPause?(cell: CellId, paused: boolean): void;
   /** Called with the promise of a resource that is being closed; the run waits for it before it ends. */
   onClosing?(done: Promise<void>): void;
 };
+
+/** A tool source that may be closed until it is needed again. */
+export type RestingSource = { rest(): Promise<void> };
 
 /** Whoever follows a run. */
 export type RunListener = {
   onFrame?(frame: Frame): void;
   onLive?(cell: CellId, agent: string, event: LiveEvent): void;
+  /** All that the run waits for now is people, or no longer so. */
+  onPause?(paused: boolean): void;
   /** Whether anyone reads live events. If not, none are made. */
   readonly hasLiveListeners?: boolean;
   /** Whether the run was cancelled before it started. */

@@ -3,6 +3,7 @@ import type { Cause } from './cause.ts';
 import type { RunEvent } from './event.ts';
 import type { Mail } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
+import type { QuestionReport } from './question.ts';
 import type {
   MessageTarget,
   OutsideSpawn,
@@ -87,6 +88,17 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   spawn(request: OutsideSpawn): Promise<StartedAgent>;
   /** Asks one of its agents to finish after its current work. Default: the root, which ends the run. */
   finish(name?: string): void;
+  /** Its questions that wait for people, oldest first. `cloister.answer` answers one. */
+  questions(): Promise<readonly QuestionReport[]>;
+  /** Whether it waits for people, and nothing in it works. */
+  readonly waitsForPeople: boolean;
+  /** Calls back whenever that changes, until the returned function is called. */
+  onWaiting(listener: (waits: boolean) => void): () => void;
+  /**
+   * Lets go of a run that waits for people: `outcome` rejects with `approval_needed`, and the run can be resumed, also by whoever
+   * answers. False: something in it works, and nothing was done.
+   */
+  leave(): boolean;
   /** What its agents start, and how it ends, as protocol events: from the beginning, then live. */
   protocol(): AsyncIterable<ProtocolEvent>;
 }

@@ -12,7 +12,9 @@ import type { DurableEvent } from './event.ts';
 import type { Checkpoints, Conversations } from './conversations.ts';
 import type { Mail, MailReport } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
-import type { MessageTarget } from './run-command.ts';
+import type { AnswerOptions, AnswerReceipt } from './answer.ts';
+import type { QuestionAnswer, QuestionQuery, QuestionReport } from './question.ts';
+import type { MessageTarget, RunCommand } from './run-command.ts';
 import type { RunSession, TeamSession } from './run-session.ts';
 import type { TaskReport, TaskSpec } from './team.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
@@ -191,6 +193,8 @@ export interface RunArchive {
   mail(run: string): Promise<readonly MailReport[]>;
   /** Messages that will not be read, newest runs first: of one run, or of the newest `runs` runs (default: 100). */
   deadLetters(options?: { readonly run?: string; readonly runs?: number }): Promise<DeadLetters>;
+  /** Questions to people that wait for an answer, oldest first. */
+  questions(query?: QuestionQuery): Promise<readonly QuestionReport[]>;
   /** Replays a run from its log, without any model, tool, key or network. */
   replay(run: string): Promise<ReplayReport>;
   /** Compares two runs cell by cell, such as a run and its fork. */
@@ -208,6 +212,23 @@ export interface Cloister extends RunStarter, RunArchive {
   readonly workspace: string | null;
   /** Sends a message to an agent of a run in this process. Returns the id of the message. */
   send(run: string, text: string, target?: MessageTarget): string;
+  /**
+   * Answers a question of a run, whichever process owns it. Resolves when the answer is on disk. If nobody owns the run, it is resumed
+   * here, and the receipt has its session. Rejects with `question_unknown`, `question_answered`, `question_changed`,
+   * `question_stale` or `answer_invalid`.
+   */
+  answer(question: string, answer: QuestionAnswer, options?: AnswerOptions): Promise<AnswerReceipt>;
+  /**
+   * Asks something of a run, whichever process owns it: `cancel`, `send` or `finish`. Resolves when that is on disk. The owner carries
+   * it out soon, and whoever resumes the run if nobody owns it now; whether it is refused then, the log of the run shows. `id`: while a
+   * signal of the run with this id waits, another one is ignored; default: the message's id, or one for commands that ask the same.
+   * `by`: who asks; default: `operator`. Rejects with `run_unknown`, `run_ended`, `mailbox_full`, or if the command is invalid.
+   */
+  signal(
+    run: string,
+    command: RunCommand,
+    options?: { readonly id?: string; readonly by?: string },
+  ): Promise<SignalReceipt>;
   /** Everything that the agents of a run in this process publish on a topic from now on. */
   subscribe(run: string, topic: string): AsyncIterable<Mail>;
   /**
@@ -225,6 +246,11 @@ export interface Cloister extends RunStarter, RunArchive {
   register(agent: Agent): void;
   /** Removes an agent: it can no longer be run by name. Runs in progress continue. */
   remove(agent: string): void;
+  /**
+   * The frontmatter of an agent's file: every key with its effective value, and where that comes from; null if it was not read from
+   * an agent file. Throws `agent_unknown`.
+   */
+  template(agent: string): string | null;
   /** Throws `env_missing` if one of these agents needs values that neither the config nor the environment has. */
   checkVariables(agents: readonly string[]): void;
   /** Rebuilds the list of runs, the step files and the outputs from the log, for one run or all. Returns the number of files. */
@@ -238,6 +264,16 @@ export interface Cloister extends RunStarter, RunArchive {
   /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** A signal that is on disk. */
+export type SignalReceipt = {
+  /** Its id; that of the message, if one was sent. */
+  readonly id: string;
+  /** False: it waits already, or the message is in the log. */
+  readonly isNew: boolean;
+  /** Whether the run is live in this process. */
+  readonly live: boolean;
+};
 
 /** Stalls of the event loop while runs of one Cloister were at work. */
 export type StallReport = Stalls & {

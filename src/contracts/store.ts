@@ -1,5 +1,5 @@
 // Storage for frames, large values and files. Adapters: memory and SQLite; memory and jailed folders.
-import type { CellId, Hash, RecordedBy, RunId } from '#base';
+import type { CellId, Hash, JsonObject, RecordedBy, RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord } from './conversation.ts';
 import type { Spent } from './amounts.ts';
 import type { Frame } from './frame.ts';
@@ -55,8 +55,37 @@ export interface Store {
   appendRecord(record: WorkspaceRecord, after?: number): Promise<number>;
   /** The number of durable frames of a run and the hash after the last of them; with `frames`, for only that many. */
   hashPrefix(run: RunId, frames?: number): Promise<{ readonly frames: number; readonly hash: Hash }>;
+  /**
+   * Stores a signal; it is durable when this resolves. False: a signal of the run with this id waits already, and stays as it is. Rejects
+   * with `name_invalid` or `options_invalid`, with `request_too_large` for a long body, and with `mailbox_full` if too many wait.
+   */
+  putSignal(signal: Signal): Promise<boolean>;
+  /** The signals that wait, in the order in which they came: those of one run, or all. */
+  signals(run?: RunId): Promise<readonly Signal[]>;
+  /** The owner has carried it out, or refused it. Durable when it resolves; nothing happens if there is no such signal. */
+  removeSignal(run: RunId, id: string): Promise<void>;
+  /**
+   * Calls the listener soon after signals may have come, also from other processes: never during a call, sometimes for nothing, and
+   * not for those that wait already. Returns a function that stops it.
+   */
+  watchSignals(listener: () => void): () => void;
   close(): Promise<void>;
 }
+
+/**
+ * What somebody asks of a run that another process may own: only the owner writes to a run's log, so others leave it here. It is
+ * kept until the owner has carried it out.
+ */
+export type Signal = {
+  readonly run: RunId;
+  /** Chosen by the sender. While a signal waits, further ones of the run with its id are ignored. */
+  readonly id: string;
+  /** Who sent it, as it knows itself. */
+  readonly by: string;
+  /** When it was sent, in epoch milliseconds. */
+  readonly at: number;
+  readonly body: JsonObject;
+};
 
 /** One run in a list. */
 export type RunSummary = {

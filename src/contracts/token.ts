@@ -67,6 +67,11 @@ export const tokenShape = withRules(
       allowance: about(allowanceShape, 'The maximum for all requests of a period together.'),
       requestsPerMinute: whole(1),
       running: about(whole(1), 'How many runs of this token may run at a time.'),
+      answers: about(
+        listOf(pattern('^(?:\\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63})$', 'the name of an agent, or *', '\\.\\.'), 1),
+        'Agents whose questions the holder may answer in runs of other callers, sub-agents too; `*` for all agents.',
+        { otherwise: 'none: only those of its own runs' },
+      ),
       may: about(
         listOf(oneOf('watch')),
         'What the holder may do. `watch`: read runs, and start, send and stop nothing.',
@@ -134,12 +139,17 @@ function budgetForAllowance({ budget, allowance }: Caps): RuleBreach | null {
 type RunLimits = { readonly may?: readonly string[] } & Caps & {
     readonly agents?: readonly string[];
     readonly running?: number;
+    readonly answers?: readonly string[];
   };
 
 function watcherProblem({ may, ...limits }: RunLimits): RuleBreach | null {
   if (may !== undefined && may.length !== 1)
     return { at: ['may'], text: 'Name what the token may do: ["watch"]; or omit it to allow everything.' };
-  const field = (['agents', 'budget', 'allowance', 'running'] as const).find((one) => limits[one] !== undefined);
+  const field = (['agents', 'budget', 'allowance', 'running', 'answers'] as const).find(
+    (one) => limits[one] !== undefined,
+  );
   if (may === undefined || field === undefined) return null;
+  if (field === 'answers')
+    return { at: [field], text: 'The token may only watch, so it answers no questions. Omit it.' };
   return { at: [field], text: 'It has no effect: the token may only watch, so it starts no runs. Omit it.' };
 }

@@ -26,6 +26,11 @@ export type ToolDefinition = {
   /** Time for one call. Default: `toolTimeout` of the agent. */
   readonly timeoutMs?: number;
   /**
+   * Whether a person must allow each call before it runs. A function decides by the arguments; it returns at once, and whatever it does
+   * but return false (a promise, an exception) asks. For a tool of a source, a function means every call: the source may be closed.
+   */
+  readonly approve?: true | ((args: JsonObject) => boolean);
+  /**
    * Set if the result comes from outside, at any time, so that calls occupy no slot. `called` is invoked immediately for each
    * call, before any call that begins in the same turn is awaited.
    */
@@ -38,9 +43,11 @@ export type ToolDefinition = {
 };
 
 /** The options of `defineTool`: a tool whose `execute` has the types of its schema. */
-export type ToolOptions<S extends Schema = Schema> = Omit<ToolDefinition, 'inputSchema' | 'execute'> & {
+export type ToolOptions<S extends Schema = Schema> = Omit<ToolDefinition, 'inputSchema' | 'execute' | 'approve'> & {
   /** The schema of the arguments; `args` of `execute` has its type. */
   readonly inputSchema: S;
+  /** Whether a person must allow each call before it runs; a function decides by the arguments, as `execute` gets them. */
+  readonly approve?: true | ((args: ArgsOf<S>) => boolean);
   /** `args`: what the schema's own library makes of the arguments, with its defaults and transforms. */
   execute(
     args: ArgsOf<S>,

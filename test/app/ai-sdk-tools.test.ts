@@ -68,10 +68,31 @@ describe('a tool of the AI SDK', () => {
     expect(await resultOf(refuses)).toContain('Closed.');
   });
 
+  test('that needs approval is marked: always, by its arguments, or always if it decides later', () => {
+    const approvalOf = (needsApproval: unknown) => {
+      const look = { inputSchema, execute: () => 1, needsApproval } as AiTool;
+      const { definition, resources } = defineAgent({ ...base, tools: [{ look }] });
+      const { approve } = resources.tools[0]!;
+      const asks = typeof approve === 'function' ? ['Rome', 'Bonn'].map((city) => approve({ city })) : approve;
+      return [definition.approve?.['look'], asks];
+    };
+    expect(approvalOf(undefined)).toEqual([undefined, undefined]);
+    expect(approvalOf(false)).toEqual([undefined, undefined]);
+    expect(approvalOf(true)).toEqual([{}, true]);
+    const byCity = ({ city, days }: { city: string; days: number }) => city === 'Rome' && days === 3;
+    expect(approvalOf(byCity)).toEqual([{ when: 'arguments' }, [true, false]]);
+    expect(approvalOf(async () => false)).toEqual([{ when: 'arguments' }, [true, true]]);
+    expect(approvalOf(() => Promise.reject(new Error('late')))).toEqual([{ when: 'arguments' }, [true, true]]);
+  });
+
   test.each<[string, AiTool, RegExp]>([
     ['without execute', { inputSchema }, /tools\[0\]\.look\.execute: expected a function/u],
     ['that runs at the provider', { inputSchema, type: 'provider' } as AiTool, /runs at the provider/u],
-    ['that needs approval', { inputSchema, execute: () => 1, needsApproval: true } as AiTool, /needsApproval/u],
+    [
+      'whose need for approval is no answer',
+      { inputSchema, execute: () => 1, needsApproval: 'yes' } as AiTool,
+      /needsApproval/u,
+    ],
     ['whose description is a function', { inputSchema, execute: () => 1, description: () => 'x' }, /description/u],
     ['whose schema comes later', { inputSchema: jsonSchema(Promise.resolve({})), execute: () => 1 }, /by a promise/u],
   ])('is refused when the agent is defined, if it is one %s', (_, look, expected) => {

@@ -597,18 +597,22 @@ describe('on disk', () => {
   });
 });
 
+/** The runs are named after their callers; the command line's have none. */
+const callerOf = (run: RunId): string | null => (run === 'cli' ? null : run);
+
 const checkpointOf = fc.record({
+  run: fc.constantFrom('ana', 'bob', 'cli'),
   agent: fc.constantFrom('lead', 'scout'),
   name: fc.constantFrom('main', 'trip'),
   at: fc.nat(10_000),
   why: fc.constantFrom('asked' as const, 'autosave' as const),
 });
 const many = fc.array(checkpointOf, { maxLength: 60 }).map((all) =>
-  all.map(({ agent, name, at, why }, index): Checkpoint => ({
+  all.map(({ agent, name, at, why, run }, index): Checkpoint => ({
     format: 1,
     id: `c${index}`,
     agent,
-    run: 'r' as RunId,
+    run: run as RunId,
     conversation: { agent, name },
     frames: 1,
     hash: '0' as Hash,
@@ -623,7 +627,7 @@ const rules = fc.record({
   most: fc.integer({ min: 1, max: 40 }),
 });
 const left = (all: readonly Checkpoint[], now: number, retention: Retention): readonly Checkpoint[] => {
-  const gone = new Set(expiredCheckpoints(all, now, retention));
+  const gone = new Set(expiredCheckpoints(all, { now, callerOf }, retention));
   return all.filter(({ id }) => !gone.has(id));
 };
 
@@ -632,12 +636,25 @@ describe('for any checkpoints and any retention rules', () => {
   const each = (check: (all: readonly Checkpoint[], retention: Retention) => void): void =>
     fc.assert(fc.property(many, rules, check));
 
-  test('an agent has no more than its cap, and removals are reported oldest first', () =>
+  // invariant: retention-by-caller
+  test('what a caller keeps does not depend on how many checkpoints others have', () =>
+    each((all, retention) => {
+      const within = { ...retention, allMs: 20_000 };
+      const own = all.filter(({ run }) => run === 'ana');
+      expect(left(all, now, within).filter(({ run }) => run === 'ana')).toEqual(left(own, now, within));
+    }));
+
+  test('an agent has no more than its cap for each caller, and removals are reported oldest first', () =>
     each((all, retention) => {
       const kept = left(all, now, retention);
       for (const agent of ['lead', 'scout'])
-        expect(kept.filter((one) => one.agent === agent).length).toBeLessThanOrEqual(retention.most);
-      const times = expiredCheckpoints(all, now, retention).map((id) => all.find((one) => one.id === id)!.at);
+        for (const run of ['ana', 'bob', 'cli']) {
+          const own = kept.filter((one) => one.agent === agent && one.run === run);
+          expect(own.length).toBeLessThanOrEqual(retention.most);
+        }
+      const times = expiredCheckpoints(all, { now, callerOf }, retention).map(
+        (id) => all.find((one) => one.id === id)!.at,
+      );
       expect(times).toEqual(times.toSorted((one, other) => one - other));
     }));
 

@@ -88,7 +88,7 @@ test('a source whose close needs `this` can be tried', async () => {
   const lead = agent('lead', { tools: [{ name: 'docs', list: async () => listed }], models: ['ollama/x'] });
   const folders = createFolders();
   const registry = await load(folders, lead);
-  expect((await probeServers(registry.agents, registry.resolver, folders)).problems).toEqual([]);
+  expect((await probeServers(registry.agents, registry.resolver, registry.configs)).problems).toEqual([]);
   expect(listed.closed).toBe(true);
 });
 
@@ -140,7 +140,7 @@ test('a server named by many agents is tried with bounded concurrency', async ()
   const agents = Array.from({ length: 200 }, (_, at) => agent(`a${at}`, { tools: [docs], models: ['ollama/x'] }));
   const folders = createFolders();
   const registry = await load(folders, ...agents);
-  await probeServers(registry.agents, registry.resolver, folders);
+  await probeServers(registry.agents, registry.resolver, registry.configs);
   expect(most).toBeLessThan(50);
 });
 

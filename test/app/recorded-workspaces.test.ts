@@ -144,6 +144,8 @@ const recordKinds: Readonly<Record<Exclude<FrameRecord['type'], 'begin'> | `begi
   'begin child': true,
   'begin sleep': true,
   'begin receive': true,
+  'begin ask': true,
+  ruling: true,
   settle: true,
   held: true,
   again: true,
@@ -166,5 +168,6 @@ const crossingKinds: Readonly<Record<CrossingKind, true>> = {
   note: true,
   file: true,
   attachment: true,
+  answer: true,
   history: true,
 };

@@ -6,11 +6,14 @@ type Agent = ReturnType<Define>;
 type Options = Parameters<Define>[0];
 
 /** A small, fast generator: the same seed gives the same team. */
-export const randomTeam = (define: Define, seed: number): Agent => {
+export const randomTeam = (define: Define, seed: number, marks = false): Agent => {
   const rng = drawsFrom(seed);
+  const marked = drawsFrom(-7 * seed);
+  // In some teams a person must allow some calls.
+  const isMarked: IsMarked = marks || marked(4) === 0 ? () => marked(marks ? 4 : 2) > 0 : () => false;
   // Draws of their own, so that the rest of a team does not depend on them.
   const skillsOf = drawSkills(drawsFrom(-seed));
-  const create: Create = (name, agents) => agentOf(define, rng, name, { agents, skills: skillsOf(name) });
+  const create: Create = (name, agents) => agentOf(define, rng, name, { agents, skills: skillsOf(name), isMarked });
   const pool: Agent[] = [];
   const deep = Array.from({ length: rng(3) }, (_, index) => create(`deep-${index}`, []));
   const middle = Array.from({ length: 1 + rng(2) }, (_, index) =>
@@ -23,6 +26,7 @@ export const randomTeam = (define: Define, seed: number): Agent => {
 type Create = (name: string, agents: readonly Agent[]) => Agent;
 
 type Draw = (below: number) => number;
+type IsMarked = () => boolean;
 
 const drawsFrom = (seed: number): Draw => {
   let state = (seed + 1) * 0x9e3779b1;
@@ -65,8 +69,9 @@ const schemas = [
 
 const files = ['write_file', 'list_files', 'read_file'] as const;
 
-const toolsOf = (rng: Draw): NonNullable<Options['tools']> => [
+const toolsOf = (rng: Draw, isMarked: IsMarked): NonNullable<Options['tools']> => [
   ...['look', 'burst'].slice(0, rng(3)).map((name) => ({
+    ...(isMarked() ? { approve: true as const } : {}),
     name,
     description: `Does ${name}.`,
     inputSchema: schemas[rng(schemas.length)]!,
@@ -89,9 +94,9 @@ const limitsOf = (rng: Draw): NonNullable<Options['limits']> => ({
   ...(rng(6) === 0 ? { timeout_ms: 20 } : {}),
 });
 
-type Parts = Required<Pick<Options, 'skills'>> & { readonly agents: readonly Agent[] };
+type Parts = Required<Pick<Options, 'skills'>> & { readonly agents: readonly Agent[]; readonly isMarked: IsMarked };
 
-const agentOf = (define: Define, rng: Draw, name: string, { agents, skills }: Parts): Agent =>
+const agentOf = (define: Define, rng: Draw, name: string, { agents, skills, isMarked }: Parts): Agent =>
   define({
     name,
     description: `Works as ${name}.`,
@@ -101,7 +106,7 @@ const agentOf = (define: Define, rng: Draw, name: string, { agents, skills }: Pa
       ...(rng(3) === 0 ? [model('two')] : []),
       ...(rng(8) === 0 ? ['house/three'] : []),
     ],
-    tools: toolsOf(rng),
+    tools: toolsOf(rng, isMarked),
     agents,
     ...(agents.length > 0 && rng(2) === 0 ? { gather: { timeoutMs: 50 } } : {}),
     ...(rng(4) === 0 ? { input: { format: 'json', schema: schemas[rng(schemas.length)]! } } : {}),

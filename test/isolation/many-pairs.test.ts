@@ -50,6 +50,8 @@ test('the random teams cover every way in which a cell receives something', asyn
     'Shared by your caller:',
     'Context:',
     'Note: ',
+    'A person did not allow this call. They said: ',
+    'A person changed the arguments of your call of ',
   ];
   const missing = new Set(expectedKinds);
   for (let nth = 0; nth < 60 && missing.size > 0; nth++) {

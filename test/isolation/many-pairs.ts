@@ -11,9 +11,13 @@ export type ManyPairsReport = {
 };
 
 /** The seed decides the team and what its agents do. */
-export const compareRandomTeam = async (seed: number, pairs: number): Promise<ManyPairsReport> => {
-  const agent = randomTeam(defineAgent, seed);
-  const report = await checkIsolation({ agent }, { pairs, seed, recordsEvery: 16 });
+export const compareRandomTeam = async (
+  seed: number,
+  pairs: number,
+  { marks = false, recordsEvery = 16 } = {},
+): Promise<ManyPairsReport> => {
+  const agent = randomTeam(defineAgent, seed, marks);
+  const report = await checkIsolation({ agent }, { pairs, seed, recordsEvery });
   const { sights, bytes, differences, notes } = report;
   return {
     pairs: report.pairs,

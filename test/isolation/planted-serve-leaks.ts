@@ -84,6 +84,19 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     'fork-belongs-to',
     '((globalThis as any).planted = (globalThis as any).planted ?? $(whole))',
   ]),
+  leak('a list of checkpoints includes those of all callers', [
+    'checkpoint-list-by-caller',
+    'const $(declarations.0.id) = await $(declarations.0.init.argument.callee)();',
+  ]),
+  leak('the questions of all callers are listed', [
+    'question-list',
+    'return all.map((question) => this.#view(caller, question));',
+  ]),
+  leak('a question of another caller can be told from an unknown one', [
+    'question-found-by-caller',
+    'if ($(test.left)) $(consequent)',
+  ]),
+  leak('every caller may answer every question', ['answer-right', "return 'answers';"]),
   leak('a token that may only watch can cancel', ['may-act', '']),
   leak('whoever watches a run takes the messages for its caller', [
     'watcher-confirms',

@@ -35,6 +35,8 @@ export type Act =
     }
   /** Starts a run without waiting for it. */
   | { readonly do: 'begin'; readonly word: string; readonly afterMs: number; readonly end: 'cancel' | 'watch' }
+  /** Starts a run that asks a person, and answers it. */
+  | { readonly do: 'approve'; readonly word: string; readonly afterMs: number; readonly end: ApproveEnd }
   | { readonly do: 'connect'; readonly word: string; readonly afterMs: number }
   | { readonly do: 'get'; readonly path: string }
   /** Tries to reach the newest run of another caller or of its own, by its id or the first digits of it. */
@@ -43,6 +45,8 @@ export type Act =
 
 export const toolsEnds = ['bring', 'fail', 'cancel', 'leave'] as const;
 export const residentEnds = ['finish', 'finish one', 'cancel', 'leave'] as const;
+export const approveEnds = ['allow', 'deny', 'wrong', 'leave'] as const;
+type ApproveEnd = (typeof approveEnds)[number];
 type ToolsEnd = (typeof toolsEnds)[number];
 type ResidentEnd = (typeof residentEnds)[number];
 
@@ -121,6 +125,8 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
       return useResident(actor, one);
     case 'begin':
       return startWithoutWaiting(actor, one);
+    case 'approve':
+      return useApproval(actor, one);
     case 'connect':
       return connect(actor, one);
     case 'get':
@@ -153,6 +159,30 @@ export const fetchAndRecord = async (
 };
 
 type ActOfKind<Do extends Act['do']> = Extract<Act, { readonly do: Do }>;
+
+const useApproval = async (actor: Actor, { word, afterMs, end }: ActOfKind<'approve'>): Promise<string> => {
+  const seen: string[] = [];
+  const send = async (request: Request): Promise<string> => {
+    const text = await fetchAndRecord(actor, request);
+    seen.push(text);
+    return text;
+  };
+  const begun = await send(postRequest(actor, '/v1/echo', { input: question(`${word}-approve`), wait: false }));
+  await actor.at(afterMs);
+  const run = /"run\\":\\"(?<run>[\da-f]{12})/u.exec(begun)?.groups?.['run'] ?? unknownRun;
+  await send(getRequest(actor, '/v1/questions'));
+  const asked = await send(getRequest(actor, `/v1/runs/${run}/questions`));
+  const id = /q-[\da-f]{12}-\d+/u.exec(asked)?.[0] ?? `q-${unknownRun}-3`;
+  const sha256 = /"sha256\\":\\"(?<hash>[\da-f]{64})/u.exec(asked)?.groups?.['hash'] ?? '';
+  const given = end === 'wrong' ? '0'.repeat(64) : sha256;
+  if (end !== 'leave')
+    await send(postRequest(actor, `/v1/questions/${id}`, { allow: end === 'allow', sha256: given, reason: word }));
+  await actor.at(afterMs);
+  for (const path of [`/v1/questions/${id}`, `/v1/runs/${run}`, '/v1/questions']) await send(getRequest(actor, path));
+  // What waits is not left behind: it would wait for a day.
+  await send(postRequest(actor, `/v1/runs/${run}/cancel`, {}));
+  return seen.join('\n');
+};
 
 const chatPath = '/v1/chat/completions';
 
@@ -225,7 +255,21 @@ const startWithoutWaiting = async (actor: Actor, { word, afterMs, end }: ActOfKi
   read.push(await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/replay`, {})));
   const forked = await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/fork`, { at: root }));
   read.push(forked, await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${runIn(forked) ?? unknownRun}/events`)));
+  read.push(await useCheckpoint(actor, run, word));
   return [started, ...ended, ...read].join('\n');
+};
+
+/** Takes a checkpoint, reads and branches it, and looks for those of another caller's run. */
+const useCheckpoint = async (actor: Actor, run: string, label: string): Promise<string> => {
+  const taken = await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/checkpoints`, { label }));
+  const id = /"id\\?":\\?"(?<id>[\da-f]{12})/u.exec(taken)?.groups?.['id'] ?? unknownRun;
+  const read = [taken];
+  for (const path of ['', `/${id}`, `/${id}/diff?with=${id}`, `?run=${actor.newestRun('other') ?? unknownRun}`])
+    read.push(await fetchAndRecord(actor, getRequest(actor, `/v1/checkpoints${path}`)));
+  for (const body of [{}, { name: 'aside' }])
+    read.push(await fetchAndRecord(actor, postRequest(actor, `/v1/checkpoints/${id}/branch`, body)));
+  read.push(await fetchAndRecord(actor, postRequest(actor, `/v1/checkpoints/${id}/restore`, {})));
+  return read.join('\n');
 };
 
 /** Connects to MCP, with a stream that stays open for a while. */

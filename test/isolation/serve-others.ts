@@ -3,7 +3,7 @@ import { probes } from '../app/serve/crowd-probes.ts';
 import { getRequest, postRequest, question, toolCall } from '../app/serve/crowd-requests.ts';
 import { askWithTool, resultsBody } from '../app/serve/crowd-tools.ts';
 import type { SeededRng } from '../app/serve/seeded-rng.ts';
-import { callIn, kinds, perform, residentEnds, fetchAndRecord, toolsEnds } from './serve-acts.ts';
+import { approveEnds, callIn, kinds, perform, residentEnds, fetchAndRecord, toolsEnds } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
 
 /** Both callers use them. */
@@ -14,10 +14,16 @@ export class KnownIds {
   readonly #runs = new Set<string>();
   readonly #calls = new Set<string>();
   readonly #sessions = new Set<string>();
+  /** Ids of questions, and the hashes that an answer names. */
+  readonly #questions = new Map<string, string>();
 
   collect(text: string): void {
     for (const [, run = ''] of text.matchAll(/(?:"run\\*":\\*"|chatcmpl-|resp_)([\da-f]{12})/gu)) this.#runs.add(run);
     for (const [call] of text.matchAll(/call_[\da-f]{32}/gu)) this.#calls.add(call);
+    for (const [, id = '', hash = ''] of text.matchAll(
+      /(q-[\da-f]{12}-\d+)(?:(?!q-).)*?"sha256\\*":\\*"([\da-f]{64})/gu,
+    ))
+      this.#questions.set(id, hash);
     for (const [session] of text.matchAll(/\/mcp\/messages\?session=[\da-f]+/gu)) this.#sessions.add(session);
   }
 
@@ -29,7 +35,11 @@ export class KnownIds {
   foreignRequest(actor: Actor, rng: SeededRng): Request | null {
     const [run, call, session] = [this.#runs, this.#calls, this.#sessions].map((ids) => [...ids].at(-1));
     const secret = secretOf(rng);
+    const [asked, sha256] = [...this.#questions].at(-1) ?? [];
     const choices = [
+      ...(asked === undefined
+        ? []
+        : [postRequest(actor, `/v1/questions/${asked}`, { allow: rng.chance(0.5), sha256 })]),
       ...(run === undefined ? [] : [rng.of(probes).request(actor.url, actor.token, run)]),
       ...(call === undefined ? [] : [postRequest(actor, '/v1/chat/completions', resultsBody(secret, [call], secret))]),
       ...(session === undefined ? [] : [postRequest(actor, session, { ...toolCall(secret), id: 7 })]),
@@ -69,6 +79,7 @@ export const glance = async (actor: Actor): Promise<string> => {
   const requests = [
     getRequest(actor, '/v1/runs'),
     getRequest(actor, '/v1'),
+    getRequest(actor, '/v1/questions'),
     getRequest(actor, `/v1/runs/${run}/messages`),
     postRequest(actor, `/v1/runs/${run}/cancel`, {}),
   ];
@@ -115,6 +126,7 @@ const randomAct = (rng: SeededRng): Act => {
     { do: 'read again' },
     { do: 'resident', word, conversation, afterMs, end: rng.of(residentEnds) },
     { do: 'begin', word, afterMs, end: rng.of(['cancel', 'watch']) },
+    { do: 'approve', word, afterMs, end: rng.of(approveEnds) },
     { do: 'connect', word, afterMs },
     { do: 'get', path: rng.of(['/v1/runs', '/v1/models']) },
     { do: 'probe', nth: rng.below(probes.length), whose: rng.of(['own', 'other']), digits: 1 + rng.below(12) },

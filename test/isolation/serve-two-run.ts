@@ -15,7 +15,7 @@ import { seededRng } from '../app/serve/seeded-rng.ts';
 import type { SeededRng } from '../app/serve/seeded-rng.ts';
 import { patientWorld } from './patient-world.ts';
 import type { PatientWorld } from './patient-world.ts';
-import { kinds, unknownResponses, perform, residentEnds, toolsEnds } from './serve-acts.ts';
+import { approveEnds, kinds, unknownResponses, perform, residentEnds, toolsEnds } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
 import { conversations, disturb, glance, KnownIds, watchRuns } from './serve-others.ts';
 import { aiFile, newTemporaryFolder, writeFiles } from './temporary-folder.ts';
@@ -61,12 +61,14 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
   actOf('read again', {}),
   actOf('resident', { word, conversation: fc.option(conversation), afterMs, end: fc.constantFrom(...residentEnds) }),
   actOf('begin', { word, afterMs, end: fc.constantFrom('cancel' as const, 'watch' as const) }),
+  actOf('approve', { word, afterMs, end: fc.constantFrom(...approveEnds) }),
   actOf('connect', { word, afterMs }),
   actOf('get', {
     path: fc.constantFrom(
       ...guessPaths,
       '/v1',
       '/v1/runs',
+      '/v1/questions',
       '/v1/models',
       '/v1/nobody?q=x',
       ...deskNames.map((name) => `/v1/${name}?q=x`),
@@ -237,6 +239,8 @@ const agentsOf = ({ clock }: PatientWorld, seen: string[], { block, desk, cause 
     // What the scout finds later, a resident tells unasked.
     if (lastText.includes('-later-') && !prompt.includes('sub_agent_id') && tools.includes('spawn_agent'))
       return { calls: [{ tool: 'spawn_agent', args: { agent_id: 'scout', initial_message: lastText.slice(0, 200) } }] };
+    if (goal.includes('-approve') && turn === 1)
+      return { text, calls: [{ tool: 'send', args: { to: hashLetters(goal) } }] };
     if (tools.includes(toolName) && turn === 1)
       return { text, calls: [{ tool: toolName, args: { word: hashLetters(goal) } }] };
     if (/-fault-\d*[13579]\b/u.test(goal)) throw new Error(cause);
@@ -254,9 +258,23 @@ const agentsOf = ({ clock }: PatientWorld, seen: string[], { block, desk, cause 
   };
   const scout = defineAgent({ ...common, name: 'scout' });
   return [
-    defineAgent({ ...common, name: 'echo', tools: ['spawn_agent'], spawns: { agents: [scout] } }),
+    defineAgent({
+      ...common,
+      name: 'echo',
+      tools: ['spawn_agent', send],
+      approve: 'send',
+      spawns: { agents: [scout] },
+    }),
     defineAgent({ ...common, name: desk }),
   ];
+};
+
+/** A person must allow it. */
+const send = {
+  name: 'send',
+  description: 'Sends.',
+  inputSchema: { type: 'object', properties: { to: { type: 'string' } } },
+  execute: ({ to }: { readonly to?: unknown }) => `Sent to ${String(to)}.`,
 };
 
 /** A text that no id can look like. */

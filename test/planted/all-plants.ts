@@ -3,6 +3,7 @@ import { conversationLeaks } from '../isolation/planted-conversation-leaks.ts';
 import { fileLeaks } from '../isolation/planted-file-leaks.ts';
 import { leaks } from '../isolation/planted-leaks.ts';
 import { askerLeaks, mailLeaks, spawnedLeaks, windowLeaks } from '../isolation/planted-mail-leaks.ts';
+import { questionLeaks } from '../isolation/planted-question-leaks.ts';
 import { serveLeaks } from '../isolation/planted-serve-leaks.ts';
 import { teamLeaks } from '../isolation/planted-team-leaks.ts';
 import { bugs } from '../sim/planted-bugs.ts';
@@ -20,5 +21,6 @@ export const allPlants: readonly NamedPlant[] = [
   windowLeaks,
   teamLeaks,
   serveLeaks,
+  questionLeaks,
   bugs,
 ].flat();

@@ -3,6 +3,7 @@
 
 import type { Edit } from '../planted/plant.ts';
 import { mailBugs } from './planted-mail-bugs.ts';
+import { questionBugs } from './planted-question-bugs.ts';
 import { teamBugs } from './planted-team-bugs.ts';
 
 export type Bug = {
@@ -229,4 +230,5 @@ export const bugs: readonly Bug[] = [
 
   // Teams.
   ...teamBugs,
+  ...questionBugs,
 ];

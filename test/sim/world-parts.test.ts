@@ -60,7 +60,13 @@ test.for([
 ] as const)('a process that %s', async ([, dieAtCall, expected]) => {
   const scheduler = new Scheduler(new Random('one'), false);
   const nothing = () => null;
-  const faults = { dieAtCall: () => dieAtCall, dieAfterMs: nothing, spendCrash: () => true, count: nothing };
+  const faults = {
+    dieAtCall: () => dieAtCall,
+    dieAtPlace: nothing,
+    dieAfterMs: nothing,
+    spendCrash: () => true,
+    count: nothing,
+  };
   const world = {
     processes: [],
     now: 0,

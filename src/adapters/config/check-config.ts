@@ -16,7 +16,15 @@ import {
   withRules,
 } from '#base/shapes';
 import type { Of, Shape, ShapePath, ShapeFields } from '#base/shapes';
-import { agentNameShape, modelAliasShape, modelNameShape, priceShape, spawnCapsShape, vendorList } from '#contracts';
+import {
+  agentNameShape,
+  approvalRulesShape,
+  modelAliasShape,
+  modelNameShape,
+  priceShape,
+  spawnCapsShape,
+  vendorList,
+} from '#contracts';
 import type { ConfigLayer, ImportNote, Problem, ProviderConfig, ServerConfig, ModelFacts } from '#contracts';
 import { convertServers, mcpEntries } from './mcp-file.ts';
 import { readJsonFile } from './read-json-file.ts';
@@ -95,6 +103,8 @@ const commonKeys = {
   connectTimeoutMs: count,
 };
 
+const mcpKeys = { ...commonKeys, approve: oneOf('destructive') };
+
 const environment = mapOf(
   textRule(expandable, 'A variable cannot contain a NUL character.', (written) => !written.includes('\0')),
   pattern('^[^=\\0]+$', 'a valid variable name'),
@@ -103,11 +113,11 @@ const environment = mapOf(
 const serverShapes: Readonly<Record<ServerConfig['type'], Shape<ServerConfig>>> = {
   stdio: object(
     { type: oneOf('stdio'), command: literalText },
-    { args: listOf(expandable), env: environment, cwd: literalText, ...commonKeys },
+    { args: listOf(expandable), env: environment, cwd: literalText, ...mcpKeys },
   ),
-  http: object({ type: oneOf('http'), url: httpUrl }, { headers, ...commonKeys }),
-  sse: object({ type: oneOf('sse'), url: httpUrl }, { headers, ...commonKeys }),
-  websocket: object({ type: oneOf('websocket'), url: urlWith('ws:', 'wss:') }, { headers, ...commonKeys }),
+  http: object({ type: oneOf('http'), url: httpUrl }, { headers, ...mcpKeys }),
+  sse: object({ type: oneOf('sse'), url: httpUrl }, { headers, ...mcpKeys }),
+  websocket: object({ type: oneOf('websocket'), url: urlWith('ws:', 'wss:') }, { headers, ...mcpKeys }),
   module: object({ type: oneOf('module'), module: literalText }, commonKeys),
 };
 
@@ -125,6 +135,7 @@ const partShapes = {
   ),
   plain: listOf(variableName),
   spawns: spawnCapsShape,
+  approve: approvalRulesShape,
 } as const satisfies ShapeFields;
 
 export type CheckedConfig = Pick<
@@ -139,6 +150,7 @@ export type CheckedConfig = Pick<
   | 'env'
   | 'plain'
   | 'spawns'
+  | 'approve'
 > & {
   /** The path of a file with tool servers, in the format of other programs. */
   readonly mcp?: string;
@@ -189,7 +201,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
       ? undefined
       : readWhole(partShapes[key] as Shape<Of<(typeof partShapes)[K]>>, parts[key], file, [key]);
   const [defaultAgent, skills, mcp] = [read('defaultAgent'), read('skills'), read('mcp')];
-  const modelAliases = read('modelAliases');
+  const [modelAliases, approve] = [read('modelAliases'), read('approve')];
   return {
     providers: readEntries(parts, 'providers', file, readProvider),
     servers: readEntries(parts, 'mcpServers', file, readServer),
@@ -202,6 +214,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
     env: withoutPrototype(read('env') ?? {}),
     plain: read('plain') ?? [],
     spawns: read('spawns') ?? {},
+    ...(approve === undefined ? {} : { approve }),
   };
 };
 

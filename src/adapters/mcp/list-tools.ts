@@ -21,6 +21,8 @@ export type OfferedTool = {
   readonly inputSchema: JsonObject;
   /** The server declares that repeating a call changes nothing. */
   readonly isRepeatable: boolean;
+  /** By its hints, or because it has none: the protocol's defaults are `readOnlyHint: false` and `destructiveHint: true`. */
+  readonly isDestructive: boolean;
   readonly serverTool: Tool;
 };
 
@@ -96,6 +98,8 @@ const toOfferedTool = (listed: unknown, name: string, refuse: Refuse): OfferedTo
     description: shortenDescription(text as string),
     inputSchema: deepFreeze(copyWellFormed(schema as JsonObject, schemaDepthMax, name, refuse) as JsonObject),
     isRepeatable: hints['readOnlyHint'] === true || hints['idempotentHint'] === true,
+    isDestructive:
+      hints['destructiveHint'] === true || (hints['readOnlyHint'] !== true && hints['destructiveHint'] !== false),
     serverTool,
   };
 };

@@ -4,6 +4,7 @@
 //       of it.
 //   mcp-hints-need-trust. A call may be repeated only if the operator trusts the server's hints, never because of the hints
 //       alone.
+//   mcp-hints-only-mark. A server's hints can add a mark for approval, where the config asks for that, and never remove one.
 //   mcp-instructions-ignored. Instructions of a server, and notifications of later changes to its tools, are ignored.
 import type { CallToolResult, Tool, ContentBlock } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
@@ -37,7 +38,7 @@ export const mcpSource = (server: ResolvedServer, options: McpOptions = {}): Nam
         signal,
       );
       return {
-        tools: tools.map((tool) => toDefinition(tool, session, server.trusted === true)),
+        tools: tools.map((tool) => toDefinition(tool, session, server)),
         close: async () => session.close(),
       };
     } catch (error) {
@@ -47,11 +48,12 @@ export const mcpSource = (server: ResolvedServer, options: McpOptions = {}): Nam
   },
 });
 
-const toDefinition = (tool: OfferedTool, session: McpClientSession, trusted: boolean): ToolDefinition => ({
+const toDefinition = (tool: OfferedTool, session: McpClientSession, server: ResolvedServer): ToolDefinition => ({
   name: tool.name,
   description: tool.description,
   inputSchema: tool.inputSchema,
-  repeat: trusted && tool.isRepeatable ? 'free' : 'never',
+  repeat: server.trusted === true && tool.isRepeatable ? 'free' : 'never',
+  ...(server.approve === 'destructive' && tool.isDestructive ? { approve: true as const } : {}),
   execute: async (args, { signal }) => renderResult(await session.call(tool.serverTool, args, signal)),
 });
 

@@ -112,11 +112,11 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
     commitBatch(items) {
       transactions += 1;
       try {
-        const { tails: newTails, frames, released, refused, broken, records } = write(items);
+        const { tails: newTails, frames, released, refused, broken, records, signals } = write(items);
         for (const [run, tail] of newTails) tails.set(run, tail);
         for (const run of released) tails.delete(run);
-        const recordAcks = records.length === 0 ? {} : { records };
-        return { ack: { failure: null, refused, broken, ...recordAcks, transactions }, frames, released };
+        const acks = { ...(records.length === 0 ? {} : { records }), ...(signals.length === 0 ? {} : { signals }) };
+        return { ack: { failure: null, refused, broken, ...acks, transactions }, frames, released };
       } catch (error) {
         const { code, detail = '' } = storeError(error).failure;
         disconnect();

@@ -38,6 +38,16 @@ const schemaFor = (build: string): string => `
   CREATE INDEX runs_by_caller ON runs(caller, started_at) WHERE caller IS NOT NULL;
 `;
 
+// Added to workspaces of the same format that were created without it: builds that do not know it leave it alone. The numbers are
+// never used again, so a watcher that knows the newest one sees whether more have come.
+const signalsTable = `
+  CREATE TABLE IF NOT EXISTS signals(no INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, id TEXT NOT NULL, by TEXT NOT NULL,
+    at INTEGER NOT NULL, body TEXT NOT NULL, UNIQUE (run, id));
+`;
+
+export const hasSignals = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'signals'").get() !== undefined;
+
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 type WritingOptions = {
@@ -57,6 +67,7 @@ export const openForWriting = (folder: string, { busyTimeoutMs, build }: Writing
     enterWal(database, busyTimeoutMs);
     syncEveryCommit(database);
     recordWriter(database, build);
+    if (!hasSignals(database)) database.exec(signalsTable);
     return database;
   } catch (error) {
     database.close();
@@ -154,7 +165,7 @@ export const otherFormat = ({ format, writer }: WorkspaceMeta): CloisterError =>
 
 const createSchema = (database: DatabaseSync, build: string): void => {
   database.exec('BEGIN IMMEDIATE');
-  if (isEmpty(database)) database.exec(schemaFor(build));
+  if (isEmpty(database)) database.exec(schemaFor(build) + signalsTable);
   database.exec('COMMIT');
 };
 

@@ -1,7 +1,7 @@
 // Reads the stored log: turns rows into checked frames and summaries.
 import { CloisterError, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { WorkspaceEntry, RunSummary, RunQuery } from '#contracts';
+import type { WorkspaceEntry, RunSummary, RunQuery, Signal } from '#contracts';
 import { workspaceLogName, checkWorkspaceLog, emptyWorkspaceLog } from './workspace-log.ts';
 import type { CheckedWorkspaceLog } from './workspace-log.ts';
 import { ChainCheck, checkChain } from './chain.ts';
@@ -9,6 +9,7 @@ import type { CheckedLog, FrameRow } from './chain.ts';
 import { listStoredRuns } from './list-runs.ts';
 import type { LogRows } from './log-rows.ts';
 import type { Owners } from './processes.ts';
+import { parseSignal } from './signals.ts';
 import { storeError } from './store-error.ts';
 
 export type LogReader = {
@@ -24,6 +25,8 @@ export type LogReader = {
   readWorkspaceLog(): readonly WorkspaceEntry[];
   /** Throws `file_missing`. */
   getBlob(ref: string): Uint8Array;
+  /** Throws `store_damaged`. */
+  signals(run?: RunId): readonly Signal[];
   close(): void;
 };
 
@@ -40,6 +43,7 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
     if (sha256(bytes) !== ref) throw new CloisterError('store_damaged', `blob ${ref} is damaged`);
     return bytes;
   },
+  signals: (run) => rows.signals(run).map(parseSignal),
   close: () => rows.close(),
 });
 

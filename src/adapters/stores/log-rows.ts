@@ -5,6 +5,7 @@ import type { FrameRow, Tail } from './chain.ts';
 import type { HeadsFile, AcknowledgedHeads } from './heads-folder.ts';
 import type { RunOwner } from './processes.ts';
 import type { RunFacts } from './run-facts.ts';
+import type { SignalRow } from './messages.ts';
 
 /** One entry in the list of runs, and the owner of the run. */
 export type RunRow = RunFacts & {
@@ -40,5 +41,7 @@ export type LogRows = {
   /** The records of the workspace log in order, starting at record `from`, and the stored end, both from one snapshot. */
   workspaceLog<T>(from: number, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
   blob(ref: string): Uint8Array | undefined;
+  /** The signals that wait for one run or for all, in the order in which they came. */
+  signals(run?: RunId): readonly SignalRow[];
   close(): void;
 };

@@ -13,12 +13,15 @@ import type { LogReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
 import type { Batch, Writer, WriterPorts } from './writer.ts';
+import { isStored, SignalListeners, signalRow } from './signals.ts';
 
 type LogStorePorts = WriterPorts & {
   readonly kind: Store['kind'];
   readonly path: string | null;
   readonly reader: LogReader;
   rebuild(run?: RunId): Promise<number>;
+  /** Calls back soon after any process may have stored signals. Returns a function that stops it. */
+  watchSignals(notify: () => void): () => void;
   /** Clock for records of the workspace log. */
   now(): number;
 };
@@ -36,9 +39,9 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     onRunCommitted: (run, newest) => logs.get(run)?.commit(newest),
   });
   let closing: Promise<void> | undefined;
+  const listeners = new SignalListeners((notify) => ports.watchSignals(notify));
   let recordKeys = 0;
 
-  const forget = (run: RunId): void => void logs.delete(run);
   const mustBeOpen = (): void => {
     if (closing !== undefined) throw new CloisterError('store_failed', 'The store is closed.');
   };
@@ -51,6 +54,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     return reader;
   };
   const close = async (): Promise<void> => {
+    listeners.close();
     // The reader closes first: the last connection to close checkpoints the write-ahead log.
     reader.close();
     await writer.close();
@@ -65,7 +69,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       mustBeOpen();
       if (!isName(run)) throw new CloisterError('name_invalid', run);
       if (logs.has(run)) throw new CloisterError('run_owned', 'Owner: this process.');
-      const log = new DurableRunLog(run, writer, forget);
+      const log = new DurableRunLog(run, writer, () => void logs.delete(run));
       logs.set(run, log);
       const ack = await writer.add(takeOver ? { do: 'own', run, takeOver } : { do: 'own', run }).done;
       const refused = ack.refused.find((refusal) => refusal.run === run);
@@ -95,6 +99,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       const item = { do: 'record', key: recordKeys++, at: ports.now(), record: JSON.stringify(record) } as const;
       return commitRecord(writer, after === undefined ? item : { ...item, after });
     },
+    ...storedSignals({ writer, listeners, openReader }),
     transactions: () => writer.transactions(),
     close: () => (closing ??= close()),
   };
@@ -115,11 +120,48 @@ const commitRecord = async (writer: Writer, item: Extract<Item, { do: 'record' }
   return recordAck.no;
 };
 
+type SignalPorts = {
+  readonly writer: Writer;
+  readonly listeners: SignalListeners;
+  readonly openReader: () => LogReader;
+};
+
+/** `openReader` throws once the store is closed. */
+const storedSignals = ({
+  writer,
+  listeners,
+  openReader,
+}: SignalPorts): Pick<Store, 'putSignal' | 'signals' | 'removeSignal' | 'watchSignals'> => {
+  let keys = 0;
+  return {
+    async putSignal(given) {
+      openReader();
+      const [key, signal] = [keys++, signalRow(given)];
+      const ack = await writer.add({ do: 'signal', key, signal }).done;
+      const signalAck = ack.signals?.find((one) => one.key === key);
+      if (ack.failure !== null || signalAck === undefined) throw ackError(ack);
+      if (!isStored(signalAck.decision, signal.run)) return false;
+      listeners.notify();
+      return true;
+    },
+    signals: async (run) => openReader().signals(run),
+    async removeSignal(run, id) {
+      openReader();
+      const ack = await writer.add({ do: 'remove-signal', run, id }).done;
+      if (ack.failure !== null) throw ackError(ack);
+    },
+    watchSignals(listener) {
+      openReader();
+      return listeners.add(listener);
+    },
+  };
+};
+
 /** A class to save memory: thousands of these can be in flight at once. */
 class DurableRunLog implements RunLog {
   readonly #run: RunId;
   readonly #writer: Writer;
-  readonly #forget: (run: RunId) => void;
+  readonly #forget: () => void;
   #newest: Batch | undefined;
   #waiting: { readonly batch: Batch; readonly promise: Promise<void> } | undefined;
   #committed = -1;
@@ -127,7 +169,7 @@ class DurableRunLog implements RunLog {
   #failure: CloisterError | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(run: RunId, writer: Writer, forget: (run: RunId) => void) {
+  constructor(run: RunId, writer: Writer, forget: () => void) {
     this.#run = run;
     this.#writer = writer;
     this.#forget = forget;
@@ -181,7 +223,7 @@ class DurableRunLog implements RunLog {
   /** Goes into the batch of the last frames. A failed run is released too, so that its stored part can be resumed. */
   async #release(): Promise<void> {
     const ack = await this.#writer.add({ do: 'release', run: this.#run }).done;
-    this.#forget(this.#run);
+    this.#forget();
     if (this.#failure !== undefined) throw this.#failure;
     if (ack.failure !== null) throw ackError(ack);
   }

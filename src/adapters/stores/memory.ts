@@ -2,12 +2,13 @@
 // are dropped.
 import { CloisterError, deepFreeze, PromptlyReleasingMap, isName, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { WorkspaceEntry, Frame, RunLog, RunSummary, Store, RunQuery } from '#contracts';
+import type { WorkspaceEntry, Frame, RunLog, RunSummary, Signal, Store, RunQuery } from '#contracts';
 import { workspaceRecordBody, appendRefusal } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
 import { prefixLengthError } from './log-reader.ts';
 import { foldFacts, noFacts, matchesQuery, queryLimit } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
+import { decideSignal, isStored, parseSignal, SignalListeners, signalRow } from './signals.ts';
 
 /** Ended runs to keep for each caller: one limit for all would show a caller how many runs others have had. */
 const endedMax = 1_000;
@@ -17,15 +18,14 @@ export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.no
   const blobs = new Map<string, Uint8Array>();
   const endedByCaller = new Map<string, RunId[]>();
   const workspaceLog: WorkspaceEntry[] = [];
+  const signals = new MemorySignals();
 
   const onEnd = (run: RunId): void => {
     const caller = openedBy(runs.get(run));
     const ended = endedByCaller.get(caller) ?? [];
     endedByCaller.set(caller, ended);
     ended.push(run);
-    if (ended.length <= endedRunsMax) return;
-    const oldest = ended.shift()!;
-    if (runs.get(oldest)?.owned === false) runs.delete(oldest);
+    if (ended.length > endedRunsMax) dropRun(runs, signals, ended.shift()!);
   };
 
   const read = (run: RunId): readonly Frame[] => {
@@ -47,13 +47,7 @@ export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.no
     },
     read: async (run) => read(run),
     inspect: async (run) => ({ frames: read(run), problems: [] }),
-    list: async (query) =>
-      selectRuns(runs, query)
-        .filter(([, log]) => log.frames.length > 0)
-        .map(([run, log]) => summariseRun(run, log))
-        .toReversed()
-        .sort((one, other) => other.startedAt - one.startedAt)
-        .slice(0, queryLimit(query)),
+    list: async (query) => listRuns(runs, query),
     // Nothing is derived here: the list is built from the frames themselves.
     rebuild: async () => 0,
     async putBlob(bytes) {
@@ -82,8 +76,47 @@ export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.no
       if (log === undefined || log.frames.length === 0) throw new CloisterError('run_unknown', run);
       return log.hashPrefix(frames);
     },
-    close: async () => {},
+    putSignal: (signal) => signals.put(signal),
+    signals: (run) => signals.waiting(run),
+    removeSignal: async (run, id) => signals.remove(run, id),
+    watchSignals: (listener) => signals.listeners.add(listener),
+    close: async () => signals.listeners.close(),
   };
+};
+
+class MemorySignals {
+  readonly listeners = new SignalListeners(() => () => undefined);
+  #waiting: readonly Signal[] = [];
+
+  async put(given: Signal): Promise<boolean> {
+    const signal = parseSignal(signalRow(given));
+    const { run, id } = signal;
+    const ofRun = this.#waiting.filter((one) => one.run === run);
+    const decision = decideSignal({ count: ofRun.length, isKnown: ofRun.some((one) => one.id === id) });
+    if (!isStored(decision, run)) return false;
+    this.#waiting = [...this.#waiting, signal];
+    queueMicrotask(() => this.listeners.notify());
+    return true;
+  }
+
+  async waiting(run?: RunId): Promise<readonly Signal[]> {
+    return run === undefined ? this.#waiting : this.#waiting.filter((one) => one.run === run);
+  }
+
+  remove(run: RunId, id: string): void {
+    this.#waiting = this.#waiting.filter((one) => one.run !== run || one.id !== id);
+  }
+
+  forget(run: RunId): void {
+    this.#waiting = this.#waiting.filter((one) => one.run !== run);
+  }
+}
+
+/** Unless it was resumed. */
+const dropRun = (runs: Runs, signals: MemorySignals, run: RunId): void => {
+  if (runs.get(run)?.owned !== false) return;
+  runs.delete(run);
+  signals.forget(run);
 };
 
 /** A class to save memory: ten thousand of these can be in flight at once. */
@@ -137,6 +170,14 @@ const openedBy = (log: MemoryRunLog | undefined): string => {
 };
 
 type Runs = PromptlyReleasingMap<RunId, MemoryRunLog>;
+
+const listRuns = (runs: Runs, query: RunQuery | undefined): readonly RunSummary[] =>
+  selectRuns(runs, query)
+    .filter(([, log]) => log.frames.length > 0)
+    .map(([run, log]) => summariseRun(run, log))
+    .toReversed()
+    .sort((one, other) => other.startedAt - one.startedAt)
+    .slice(0, queryLimit(query));
 
 const selectRuns = (runs: Runs, query: RunQuery | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
   if (query === undefined) return runs.entries();

@@ -1,5 +1,9 @@
 // Messages between the store's two threads: plain data only.
 import type { ErrorCode, RunId } from '#base';
+import type { Signal } from '#contracts';
+
+/** A signal as stored: its body is JSON. */
+export type SignalRow = Omit<Signal, 'body'> & { readonly body: string };
 
 export type Item =
   | { readonly do: 'own'; readonly run: RunId; readonly takeOver?: boolean }
@@ -13,7 +17,9 @@ export type Item =
       readonly at: number;
       readonly record: string;
       readonly after?: number;
-    };
+    }
+  | { readonly do: 'signal'; readonly key: number; readonly signal: SignalRow }
+  | { readonly do: 'remove-signal'; readonly run: RunId; readonly id: string };
 
 export type ToWorker = { readonly type: 'batch'; readonly items: readonly Item[] } | { readonly type: 'close' };
 
@@ -27,6 +33,8 @@ export type Ack = {
   readonly broken: readonly { readonly run: RunId; readonly detail: string }[];
   /** The result of each workspace record in the batch; absent when it had none. */
   readonly records?: readonly WorkspaceRecordAck[];
+  /** What became of each signal in the batch; absent when it had none. */
+  readonly signals?: readonly SignalAck[];
   /** How many transactions this worker has tried. */
   readonly transactions: number;
 };
@@ -36,6 +44,9 @@ export type WorkspaceRecordAck = { readonly key: number } & (
   | { readonly no: number }
   | { readonly refused: 'moved' | 'lost' }
 );
+
+/** `known`: a signal of the run with this id waits already. `full`: too many signals of the run wait. */
+export type SignalAck = { readonly key: number; readonly decision: 'stored' | 'known' | 'full' };
 
 /** Faults to inject, for tests. */
 export type InjectedFaults = {

@@ -60,6 +60,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     case 'post':
     case 'mail':
     case 'delivered':
+    case 'ruling':
     case 'cancel':
       return facts;
     // The frames before a fork belong to another run.

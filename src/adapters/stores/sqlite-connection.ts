@@ -90,6 +90,11 @@ const sqliteTables = (database: DatabaseSync): Tables => {
   const workspaceLogTail = database.prepare('SELECT no, hash FROM book ORDER BY no DESC LIMIT 1');
   const insertRecord = database.prepare('INSERT INTO book(no, body, hash) VALUES (?, ?, ?)');
   const setWorkspaceLogEnd = database.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES ('book', ?)");
+  const countSignals = database.prepare(
+    'SELECT count(*) AS count, count(CASE WHEN id = ? THEN 1 END) AS same FROM signals WHERE run = ?',
+  );
+  const insertSignal = database.prepare('INSERT INTO signals(run, id, by, at, body) VALUES (?, ?, ?, ?, ?)');
+  const removeSignal = database.prepare('DELETE FROM signals WHERE run = ? AND id = ?');
   return {
     tail: (run) => tail.get(run) as Tail | undefined,
     insertFrame: (run, no, body, hash) => void frame.run(run, no, body, hash),
@@ -108,5 +113,11 @@ const sqliteTables = (database: DatabaseSync): Tables => {
       insertRecord.run(no, body, hash);
       setWorkspaceLogEnd.run(`${no} ${hash}`);
     },
+    waitingSignals(run, id) {
+      const { count, same } = countSignals.get(id, run) as { count: number; same: number };
+      return { count, isKnown: same > 0 };
+    },
+    insertSignal: ({ run, id, by, at, body }) => void insertSignal.run(run, id, by, at, body),
+    removeSignal: (run, id) => void removeSignal.run(run, id),
   };
 };

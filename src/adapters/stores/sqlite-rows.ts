@@ -4,10 +4,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Spent, Status, RunQuery } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
-import { databasePath, openForReading } from './database.ts';
+import { databasePath, hasSignals, openForReading } from './database.ts';
 import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
 import type { RunTails, LogRows, RunRow } from './log-rows.ts';
 import { readBlob } from './sqlite-connection.ts';
+import type { SignalRow } from './messages.ts';
 import { storeError } from './store-error.ts';
 import { queryLimit } from './run-facts.ts';
 
@@ -46,9 +47,15 @@ const openReadConnection = (folder: string, busyTimeoutMs: number): ReadConnecti
   };
 };
 
-export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows => {
+type SqliteRows = LogRows & {
+  /** The number of the newest signal that was ever stored; 0: none. Costs little if nobody has written since the last call. */
+  newestSignal(): number;
+};
+
+export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRows => {
   const heads = openHeadsFolder(folder);
   const { read: reading, close } = openReadConnection(folder, busyTimeoutMs);
+  const readNewestSignal = openSignalCounter();
 
   return {
     check: () => {
@@ -111,7 +118,33 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
         () => undefined,
         (database) => readBlob(database, ref),
       ),
+    signals: (run) => reading(() => [], readSignals(run)),
+    newestSignal: () => reading(() => 0, readNewestSignal),
     close,
+  };
+};
+
+/** A workspace in which no newer build has written yet has no such table. */
+const readSignals =
+  (run: RunId | undefined) =>
+  (database: DatabaseSync): readonly SignalRow[] => {
+    if (!hasSignals(database)) return [];
+    const [where, params] = run === undefined ? ['', []] : ['WHERE run = ?', [run]];
+    const query = `SELECT run, id, by, at, body FROM signals ${where} ORDER BY no`;
+    return database.prepare(query).all(...params) as SignalRow[];
+  };
+
+const openSignalCounter = (): ((database: DatabaseSync) => number) => {
+  let last: { readonly database: DatabaseSync; readonly version: unknown; readonly newest: number } | undefined;
+  return (database) => {
+    // It changes with each commit of another connection, and the writer has a connection of its own.
+    const version = database.prepare('PRAGMA data_version').get()?.['data_version'];
+    if (last?.database === database && last.version === version) return last.newest;
+    const row = hasSignals(database)
+      ? database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'signals'").get()
+      : undefined;
+    last = { database, version, newest: Number(row?.['seq'] ?? 0) };
+    return last.newest;
   };
 };
 

@@ -35,7 +35,8 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
   const path = resolve(folder);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
     throw new CloisterError('store_failed', `${folder} is not a folder.`);
-  const reader = openLogReader(openSqliteRows(path, busyTimeoutMs), processOwners);
+  const rows = openSqliteRows(path, busyTimeoutMs);
+  const reader = openLogReader(rows, processOwners);
   reader.check();
   const setup = { folder: path, instance: randomUUID(), busyTimeoutMs, build, faults };
   return openLogStore({
@@ -46,7 +47,34 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     defer: setImmediate,
     now,
     rebuild: (run) => rebuild(path, build, run),
+    watchSignals: (notify) => pollSignals(() => rows.newestSignal(), notify),
   });
+};
+
+/** SQLite tells nobody about commits of other processes. In real time, whatever clock the runs have: others write in real time. */
+const pollSignals = (readNewest: () => number, notify: () => void): (() => void) => {
+  let newest = valueOrNull(readNewest);
+  const poll = (): void => {
+    const found = valueOrNull(readNewest);
+    // An unreadable database is read again next time.
+    if (found === null || found === newest) return;
+    newest = found;
+    notify();
+  };
+  // The process may end although it watches.
+  const timer = setInterval(poll, signalPollMs).unref();
+  return () => clearInterval(timer);
+};
+
+/** Below 100, so that a signal is noticed within that time. */
+const signalPollMs = 80;
+
+const valueOrNull = <T>(read: () => T): T | null => {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 };
 
 // Starts the writer thread of the database.

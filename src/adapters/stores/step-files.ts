@@ -112,6 +112,7 @@ const beginStep = (frame: Frame, record: Begin): Step | undefined => {
     }
     case 'step':
     case 'sleep':
+    case 'ask':
     case 'receive': {
       const { tool, args, argsChars } = record.about ?? {};
       const toolName = typeof tool === 'string' ? tool : record.name;

@@ -5,28 +5,31 @@ import { appendWorkspaceRecord, workspaceLogName } from './workspace-log.ts';
 import type { WorkspaceLogTable } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
 import type { Tail } from './chain.ts';
-import type { Ack, Item, WorkspaceRecordAck } from './messages.ts';
+import type { Ack, Item, SignalAck, WorkspaceRecordAck } from './messages.ts';
 import type { RunOwner, Owners } from './processes.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
+import { addSignal } from './signals.ts';
+import type { SignalTable } from './signals.ts';
 
 /** Reads see the writes of the same transaction. */
-export type Tables = WorkspaceLogTable & {
-  /** The last frame of a run, read from the table; undefined when it has none. */
-  tail(run: RunId): Tail | undefined;
-  insertFrame(run: RunId, no: number, body: string, hash: string): void;
-  /** Stored once; a damaged stored blob is repaired. */
-  putBlob(ref: string, bytes: Uint8Array<ArrayBuffer>): void;
-  owner(run: RunId): RunOwner | undefined;
-  /** Replaces the previous owner. */
-  setOwner(run: RunId, owner: RunOwner): void;
-  /** Only if this instance owns the run. */
-  release(run: RunId, instance: string): void;
-  /** Releases every run of this instance. */
-  releaseAll(instance: string): void;
-  /** Merges facts from new frames into the list of runs (see `addFacts`), and stores the new end of the log. */
-  updateRun(run: RunId, facts: RunFacts, end: Tail): void;
-};
+export type Tables = WorkspaceLogTable &
+  SignalTable & {
+    /** The last frame of a run, read from the table; undefined when it has none. */
+    tail(run: RunId): Tail | undefined;
+    insertFrame(run: RunId, no: number, body: string, hash: string): void;
+    /** Stored once; a damaged stored blob is repaired. */
+    putBlob(ref: string, bytes: Uint8Array<ArrayBuffer>): void;
+    owner(run: RunId): RunOwner | undefined;
+    /** Replaces the previous owner. */
+    setOwner(run: RunId, owner: RunOwner): void;
+    /** Only if this instance owns the run. */
+    release(run: RunId, instance: string): void;
+    /** Releases every run of this instance. */
+    releaseAll(instance: string): void;
+    /** Merges facts from new frames into the list of runs (see `addFacts`), and stores the new end of the log. */
+    updateRun(run: RunId, facts: RunFacts, end: Tail): void;
+  };
 
 export type AppliedBatch = {
   readonly tails: Map<RunId, Tail>;
@@ -35,6 +38,7 @@ export type AppliedBatch = {
   readonly refused: Ack['refused'][number][];
   readonly broken: Ack['broken'][number][];
   readonly records: WorkspaceRecordAck[];
+  readonly signals: SignalAck[];
 };
 
 type CommittedState = {
@@ -47,7 +51,7 @@ type CommittedState = {
 };
 
 export const applyItems = (tables: Tables, items: readonly Item[], state: CommittedState): AppliedBatch => {
-  const applied: AppliedBatch = { tails: new Map(), frames: [], released: [], refused: [], broken: [], records: [] };
+  const applied = newBatchResult();
   const broken = new Set<RunId>();
   for (const item of items) {
     switch (item.do) {
@@ -88,11 +92,27 @@ export const applyItems = (tables: Tables, items: readonly Item[], state: Commit
         if (end !== undefined) applied.tails.set(workspaceLogName, end);
         break;
       }
+      case 'signal':
+        applied.signals.push(addSignal(tables, item));
+        break;
+      case 'remove-signal':
+        tables.removeSignal(item.run, item.id);
+        break;
     }
   }
   updateRuns(tables, applied);
   return applied;
 };
+
+const newBatchResult = (): AppliedBatch => ({
+  tails: new Map(),
+  frames: [],
+  released: [],
+  refused: [],
+  broken: [],
+  records: [],
+  signals: [],
+});
 
 type OwnItem = Extract<Item, { do: 'own' }>;
 

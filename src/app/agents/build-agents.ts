@@ -11,6 +11,7 @@ import { CloisterError, utf8Bytes } from '#base';
 import type { Agent, AgentOptions, Frontmatter, Problem, Skill, SpawnCaps, SpawnOptions, Warning } from '#contracts';
 import { buildAgent, withOutputFormat } from '#core/orchestration';
 import { mergeDefaults, capViolations, outputDefault, withCaps } from '#core/registry';
+import type { Config } from './configs.ts';
 import { resolveSkillFolder, tooManySkills } from './load-skills.ts';
 import type { SkillReader } from './load-skills.ts';
 import { selfReference } from './read-agent-files.ts';
@@ -23,12 +24,7 @@ export type BuiltAgents = {
 };
 
 /** The operator's settings for the agent of a file. */
-type BuildContext = {
-  readonly defaults: Partial<Frontmatter>;
-  readonly caps: SpawnCaps;
-  /** The folders with skills that its config lists. */
-  readonly skillFolders: readonly string[];
-};
+type BuildContext = Pick<Config, 'defaults' | 'resolved' | 'skillFolders'>;
 
 type Findings = { readonly problems: Problem[]; readonly warnings: Warning[]; readonly skillReader: SkillReader };
 
@@ -81,7 +77,8 @@ const build = (
   children: ResolvedChildren,
   context: BuildContext & Findings,
 ): Agent | null => {
-  const { defaults, caps, problems } = context;
+  const { defaults, problems } = context;
+  const { spawns: caps, approve } = context.resolved;
   const { text, problems: includeProblems } = includeFiles(file.prompt, /* probe: include-base */ path);
   const problem = (key: string | null, message: string): void =>
     void problems.push({ file: file.path, line: lineOf(file, key), key, message, nearest: null });
@@ -98,6 +95,7 @@ const build = (
           {
             inheritable: file.frontmatter.limits ?? {},
             depth: caps.depth,
+            approve,
           },
         );
   } catch (error) {
@@ -120,9 +118,9 @@ const build = (
 const lineOf = ({ lines }: LinkedFile['file'], key: string | null): number | null =>
   key === null ? null : (lines[key] ?? lines[key.split('.')[0]!] ?? null);
 
-/** The key that an error of the definition is about, if the error concerns messaging or skills. */
+/** The key that an error of the definition is about, if the error concerns messaging, skills or marks. */
 const findKey = (detail: string): string | null =>
-  /^Agent ".{0,80}?", ((?:spawns|messages|topics|skills)[\w.-]{0,80}): /u.exec(detail)?.[1] ?? null;
+  /^Agent ".{0,80}?", ((?:spawns|messages|topics|skills|approve)[\w.-]{0,80}): /u.exec(detail)?.[1] ?? null;
 
 /** Null if one of them has a problem. */
 const readSkills = (

@@ -33,6 +33,7 @@ import { loadRegistry } from './registry.ts';
 import type { Registry } from './registry.ts';
 import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
+import { configMarkWarnings } from './check-marks.ts';
 import { coordinatorProblems, addTeams } from './check-teams.ts';
 import { budgetWarnings } from './check-budgets.ts';
 import { secretWarnings } from './check-secrets.ts';
@@ -56,7 +57,7 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
   const registry = await loadRegistry(paths, { configs, syntaxOnly, inspectOnly: !connect });
   const problems = [...registry.problems, ...(places !== null && syntaxOnly ? configs.problems : [])];
   const redact = registry.resolver.redactFor(null);
-  const probed = connect ? await probeServers(registry.agents, registry.resolver, launch) : noFindings;
+  const probed = connect ? await probeServers(registry.agents, registry.resolver, configs) : noFindings;
   problems.push(...probed.problems);
   const own = [...withChildren(registry.agents)].flatMap((agent) =>
     agent.resources.tools.flatMap((tool) => uncheckedWarnings(agent, tool)),
@@ -96,7 +97,7 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
       ...passedOverWarnings(registry),
       ...(syntaxOnly ? [] : await unknownModelWarnings(registry)),
       ...secretWarnings(registry),
-      ...(syntaxOnly ? [] : configWarnings(registry)),
+      ...(syntaxOnly ? [] : [...configWarnings(registry), ...configMarkWarnings(registry.agents, configs)]),
       ...unchecked.map((warning) => ({ ...warning, message: redact?.text(warning.message) ?? warning.message })),
     ],
   };
@@ -196,11 +197,17 @@ const buildTopology = async (registry: Registry) => {
   const { linked, roots, configs, agents: built } = registry;
   const unused = Map.groupBy(passedOverModels(registry), ({ agent }) => agent.file);
   const agents: TopologyAgent[] = [];
-  const skills = new Map([...withChildren(built)].map(({ file, resources }) => [file, resources.skills]));
+  const byFile = new Map([...withChildren(built)].map((agent) => [agent.file, agent]));
   for (const one of linked.values()) {
     const without = unused.get(one.path)?.map(({ model }) => model) ?? [];
     const agent = await topologyAgent(one, configs.forFile(one.path), without);
-    agents.push({ ...agent, skills: (skills.get(one.path) ?? []).map(({ name }) => name) });
+    const { resources, definition } = byFile.get(one.path) ?? {};
+    agents.push({
+      ...agent,
+      skills: (resources?.skills ?? []).map(({ name }) => name),
+      approve: definition?.approve ?? {},
+      asks: definition?.asks ?? false,
+    });
   }
   const named = new Set([...linked.values()].flatMap((one) => [...one.agents.map(({ path }) => path), ...one.spawns]));
   const topLevel = roots.filter((path) => linked.has(path) && !named.has(path));

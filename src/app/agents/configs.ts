@@ -161,6 +161,8 @@ const perAgentKeys = [
   'spawns',
   'messages',
   'topics',
+  'approve',
+  'asks',
 ] as const;
 
 const withoutPerAgentKeys = (defaults: Partial<Frontmatter>): Partial<Frontmatter> =>
@@ -174,9 +176,14 @@ export const perAgentKeyProblems = (defaults: JsonObject): readonly Problem[] =>
       file: '.ai-agent.json',
       line: null,
       key: `defaults.${key}`,
-      message: `\`${key}\` belongs to a single agent: set it in that agent's file.${key === 'spawns' ? ' Set limits for all agents in `spawns`, beside `defaults`.' : ''}`,
+      message: `\`${key}\` belongs to a single agent: set it in that agent's file.${besideDefaults[key] ?? ''}`,
       nearest: null,
     }));
+
+const besideDefaults: Readonly<Record<string, string>> = {
+  spawns: ' Set limits for all agents in `spawns`, beside `defaults`.',
+  approve: ' Mark tools of all agents in `approve`, beside `defaults`.',
+};
 
 const isBelow = (folder: string, path: string): boolean => {
   const between = relative(folder, path);

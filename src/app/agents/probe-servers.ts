@@ -5,8 +5,9 @@ import type { Agent, Problem, SourceUse, ToolDefinition, Warning } from '#contra
 import { redactProblems } from './problems.ts';
 import { withChildren } from './resources-from-code.ts';
 import type { ResourceResolver } from './resource-resolver.ts';
+import { absentToolMarks } from './check-marks.ts';
+import type { Configs } from './configs.ts';
 import { displayPath } from './launch-environment.ts';
-import type { LaunchEnvironment } from './launch-environment.ts';
 
 const timeoutMs = 60_000;
 const concurrentMax = 8;
@@ -14,9 +15,10 @@ const concurrentMax = 8;
 export const probeServers = async (
   agents: readonly Agent[],
   resolver: ResourceResolver,
-  launch: LaunchEnvironment,
+  configs: Configs,
 ): Promise<{ readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] }> => {
   const warnings: Warning[] = [];
+  const problems: Problem[] = [];
   const slots = new Semaphore(concurrentMax);
   // What lacks a variable or a command is reported already.
   const able = [...withChildren(agents)].filter((agent) => resolver.problemsOf(agent).length === 0);
@@ -24,12 +26,18 @@ export const probeServers = async (
     able.flatMap((agent) =>
       resolver.resourcesFor(agent).sources.map(async (use): Promise<Problem | null> => {
         await slots.acquire();
-        const message = await probeServer(use, (tool) => warnings.push(...uncheckedWarnings(agent, tool, use)));
+        const message = await probeServer(use, (tools) => {
+          const marks = absentToolMarks(agent, use, tools, configs);
+          problems.push(...marks.problems);
+          warnings.push(...marks.warnings);
+          for (const tool of tools)
+            if (use.only?.includes(tool.name) !== false) warnings.push(...uncheckedWarnings(agent, tool, use));
+        });
         slots.release();
         return message === null
           ? null
           : {
-              file: agent.file === null ? `agent "${agent.name}"` : displayPath(agent.file, launch),
+              file: agent.file === null ? `agent "${agent.name}"` : displayPath(agent.file, configs.launch),
               line: null,
               key: 'tools',
               message,
@@ -38,7 +46,7 @@ export const probeServers = async (
       }),
     ),
   );
-  const problems = found.filter((problem) => problem !== null);
+  problems.push(...found.filter((problem) => problem !== null));
   return { problems: redactProblems(problems, resolver.redactFor(null)), warnings };
 };
 
@@ -56,13 +64,13 @@ export const uncheckedWarnings = (
 
 const probeServer = async (
   { source, only }: SourceUse,
-  onTool: (tool: ToolDefinition) => void,
+  onTools: (tools: readonly ToolDefinition[]) => void,
 ): Promise<string | null> => {
   try {
     const listed = await source.list({ signal: AbortSignal.timeout(timeoutMs) });
     await listed.close?.();
     const { tools } = listed;
-    for (const tool of tools) if (only?.includes(tool.name) !== false) onTool(tool);
+    onTools(tools);
     const missing = only?.find((name) => !tools.some((tool) => tool.name === name));
     return missing === undefined
       ? null

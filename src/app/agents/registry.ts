@@ -1,13 +1,15 @@
 // The registry: finds and reads agents, looks up what they name, and reports all problems together.
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { Agent, Model, Problem, Warning } from '#contracts';
 import { schemaProblem } from '#adapters/schemas';
 import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
-import { assertAgent, linkSpawns } from '#core/orchestration';
+import { agentMarker, assertAgent, linkSpawns } from '#core/orchestration';
+import { frontmatterTemplate } from '#core/registry';
 import { buildAgents } from './build-agents.ts';
 import type { BuiltAgents } from './build-agents.ts';
 import type { AgentResources } from './resources-from-code.ts';
+import { unlistedMarkProblems } from './check-marks.ts';
 import type { Configs } from './configs.ts';
 import { ResourceResolver } from './resource-resolver.ts';
 import { findFiles } from './find-files.ts';
@@ -40,6 +42,8 @@ export type Registry = {
   readonly warnings: readonly Warning[];
   /** The errors behind those problems that a module threw. */
   readonly moduleErrors: readonly CloisterError[];
+  /** An agent with the marks for approval of the config that applies to it. */
+  readonly withMarks: (agent: Agent) => Agent;
 };
 
 type RegistryOptions = {
@@ -77,24 +81,26 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const resolver = new ResourceResolver(configs, { fallback: models, inspectOnly, offline });
   const moduleErrors: CloisterError[] = [];
   const warnings: Warning[] = [];
-  const locate: LocateProblem = (agent, { key, ...problem }) => {
-    const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
-    const at = { file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key };
-    return { ...at, ...teamLocation(teams, agent.file), ...problem };
-  };
+  const locate = problemLocator(read.linked, teams);
   const { linked } = read;
-  const base = { moduleErrors, warnings, linked, roots: found.files, teams, configs, resolver, problems, locate };
+  const withMarks = agentMarker(({ file }) => configs.forFile(file).resolved.approve);
+  const base = {
+    withMarks,
+    moduleErrors,
+    warnings,
+    linked,
+    roots: found.files,
+    teams,
+    configs,
+    resolver,
+    problems,
+    locate,
+  };
   if (syntaxOnly) return { ...base, agents: [] };
 
   await configs.read([...read.linked.keys(), ...read.broken.keys()]);
-  const built = buildAgents(
-    read.linked,
-    (path) => {
-      const { defaults, resolved, skillFolders } = configs.forFile(path);
-      return { defaults, caps: resolved.spawns, skillFolders };
-    },
-    new SkillReader((path) => displayPath(path, launch)),
-  );
+  const skillReader = new SkillReader((path) => displayPath(path, launch));
+  const built = buildAgents(read.linked, (path) => configs.forFile(path), skillReader);
   warnings.push(...built.warnings);
   const { teams: builtTeams, problems: unbuiltTeams } = buildTeams(teams, {
     agents: built.agents,
@@ -114,21 +120,34 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
       ...found.all.flatMap((path) => teamOf(path) ?? built.agents.get(path) ?? exported.get(path) ?? []),
     ],
     problems,
-  );
+  ).map(withMarks);
   // A mistake in the config is reported once, not again for every entry that is missing because of it.
   if (configs.problems.length > 0) return { ...base, agents };
   await resolver.prepare([...agents, ...built.agents.values()], (agent, problem) =>
     problems.push(locate(agent, problem)),
   );
-  problems.push(...unbuiltProblems(read, built.agents, configs));
+  problems.push(...unbuiltProblems(read, built.agents, configs), ...unlistedMarkProblems(linked.values(), configs));
   const redact = resolver.redactFor(null);
-  const texts = [
-    ...[...built.agents.values()].map((agent) => [linked.get(agent.file!)!.file.path, agentTexts(agent)] as const),
-    ...teams.map(({ file }) => [file.path, teamTexts(file)] as const),
-  ];
-  problems.push(...(redact === null ? [] : secretProblems(texts, redact)));
+  problems.push(...(redact === null ? [] : secretProblems(recordedTexts(built, base), redact)));
   return { ...base, agents, problems: redactProblems(problems, redact) };
 };
+
+const problemLocator =
+  (linked: Registry['linked'], teams: readonly LinkedTeam[]): LocateProblem =>
+  (agent, { key, ...problem }) => {
+    const file = agent.file === null ? undefined : linked.get(agent.file)?.file;
+    const at = { file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key };
+    return { ...at, ...teamLocation(teams, agent.file), ...problem };
+  };
+
+/** The texts that runs record, by file. */
+const recordedTexts = (
+  { agents }: BuiltAgents,
+  { linked, teams }: Pick<Registry, 'linked' | 'teams'>,
+): readonly (readonly [file: string, text: string])[] => [
+  ...[...agents.values()].map((agent) => [linked.get(agent.file!)!.file.path, agentTexts(agent)] as const),
+  ...teams.map(({ file }) => [file.path, teamTexts(file)] as const),
+];
 
 /** With the agents that those in code only name. */
 const linkAgents = (agents: readonly Agent[], problems: Problem[]): readonly Agent[] =>
@@ -169,21 +188,33 @@ export const openRegistry = async (
   given: readonly (Agent | string)[],
   { preconnect, runsBringEnv, ...options }: OpenOptions,
 ): Promise<AgentResources> => {
-  const { agents, resolver, moduleErrors, locate, ...registry } = await loadRegistry(given, options);
+  const { agents, resolver, moduleErrors, locate, withMarks, ...registry } = await loadRegistry(given, options);
   const mayWait = runsBringEnv && !preconnect;
   const problems = mayWait ? registry.problems.filter((one) => !isMissingVariable(one)) : registry.problems;
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
-    const { problems: unreached } = await probeServers(agents, resolver, options.configs.launch);
+    const { problems: unreached } = await probeServers(agents, resolver, options.configs);
     if (unreached.length > 0) throw problemsError(unreached);
   }
   const isComplete = registry.problems.length === 0;
   return {
     ...resolvedResources(agents, resolver, locate),
+    withMarks,
+    template: ({ file }) => templateOf(file === null ? undefined : registry.linked.get(file), options.configs),
     // Of ten thousand runs, most have no values of their own: nothing need be checked again for them.
     ...(isComplete ? { checkVariables: () => undefined } : {}),
   };
+};
+
+/** Those who read it may not know the folders of this machine, so it names files of the config without them. */
+const templateOf = (linked: LinkedFile | undefined, configs: Configs): string | null => {
+  if (linked === undefined) return null;
+  const { defaults, resolved } = configs.forFile(linked.path);
+  const configSources = Object.fromEntries(
+    Object.entries(resolved.defaultSources).map(([key, source]) => [key, basename(source)]),
+  );
+  return frontmatterTemplate({ own: linked.file.frontmatter, config: defaults, configSources });
 };
 
 const loadModules = async (

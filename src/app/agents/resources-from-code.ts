@@ -16,6 +16,8 @@ import { startableAgents } from '#core/orchestration';
 /** Agents that can be run, and the resources for their sessions. */
 export interface AgentResources {
   readonly agents: readonly Agent[];
+  /** An agent defined in code, with the operator's marks for approval. Absent: no config is read. */
+  withMarks?(agent: Agent): Agent;
   /**
    * Removes the secrets that nobody can guess and the weak ones of this agent's own overlay; without an agent, only the former.
    * `models`: those that forks gave the agent. Null when there are no such secrets.
@@ -30,6 +32,8 @@ export interface AgentResources {
   modelsOf(agent: Agent): readonly ModelSummary[];
   /** The agent's models that cannot be used, because variables have no value; undefined: none. */
   passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
+  /** The frontmatter of an agent's file, as `Cloister.template` returns it. Absent, or null: it was not read from an agent file. */
+  template?(agent: Agent): string | null;
   /** The context size of an agent's first model, if known. Creates no provider. */
   contextTokens?(agent: Agent): number | undefined;
   /** Looks up a model that the agent's definition does not name. `allowMissingVariables`: even if its variables have no value. */

@@ -1,5 +1,6 @@
 // Plans a branch: the owner and the name of the new conversation, and whether the run continues in it.
 import { CloisterError } from '#base';
+import { callerNameCharsMax, callerPrefix } from '#contracts';
 import type { Checkpoint, ConversationRef } from '#contracts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
@@ -11,7 +12,8 @@ import type { TurnNode } from './entries.ts';
 type BranchRequest = {
   readonly checkpoint: Checkpoint;
   readonly ended: boolean;
-  readonly options: { readonly name?: string; readonly agent?: string };
+  /** `caller`: the new conversation is that caller's. */
+  readonly options: { readonly name?: string; readonly agent?: string; readonly caller?: string };
   readonly state: WorkspaceState;
 };
 
@@ -39,7 +41,7 @@ export const planBranch = (
   if (plain) return { conversation: null, origin, continuesRun };
   const name =
     options.name === undefined
-      ? freeName(checkpoint.conversation?.name ?? mainName, agent, state)
+      ? freeName(branchedName(checkpoint, options.caller), agent, state)
       : checkName(options.name);
   const conversation = { agent, name };
   if (state.conversations.has(conversationKey(conversation)))
@@ -74,9 +76,22 @@ const checkMayBranchTo = (name: string, { agent: from, id }: Checkpoint, ports: 
     throw new CloisterError('branch_refused', `"${name}" has no grant "history" for checkpoint ${id} of "${from}".`);
 };
 
+/** Of the conversation, or of the one that the run could have been a turn of; short enough for a suffix. */
+const branchedName = ({ conversation }: Checkpoint, caller: string | undefined): string => {
+  if (caller === undefined) return (conversation?.name ?? mainName).slice(0, 80);
+  const prefix = callerPrefix(caller);
+  const name = conversation?.name ?? mainName;
+  const own = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+  return prefix + own.slice(0, callerNameCharsMax - suffixCharsMax);
+};
+
+const suffixCharsMax = '-branch-999999'.length;
+
 const freeName = (name: string, agent: string, { conversations }: WorkspaceState): string => {
+  // The cut may have left half of a character.
+  const base = name.toWellFormed();
   for (let nth = 1; ; nth++) {
-    const candidate = `${name.slice(0, 80)}-branch${nth === 1 ? '' : `-${nth}`}`;
+    const candidate = `${base}-branch${nth === 1 ? '' : `-${nth}`}`;
     if (!conversations.has(conversationKey({ agent, name: candidate }))) return candidate;
   }
 };

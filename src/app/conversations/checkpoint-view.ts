@@ -3,9 +3,20 @@
 //   checkpoint-view-by-cut. Derived only from the frames up to the cut, so that the same cut always gives the same view.
 //   checkpoint-view-by-segments. A window is described by its segments; their text is in the log, and the prompt hash covers
 //       it.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unknownKind, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
-import type { Amounts, Birth, Frame, FrameRecord, RecordOf, SegmentRecord, WindowLimit } from '#contracts';
+import type {
+  Amounts,
+  Birth,
+  Checkpoint,
+  CheckpointReport,
+  Frame,
+  FrameRecord,
+  RecordOf,
+  SegmentRecord,
+  WindowLimit,
+} from '#contracts';
 import { inheritedBy, writtenFiles } from '#core/audit';
 import { applyViewChange } from '#core/events';
 
@@ -42,6 +53,36 @@ export type FileView = {
   readonly content: string | null;
 };
 
+const framesAtOnce = 200;
+
+/** The cells of a cut, in order of creation; the frames are looked at in pieces, so that others are served too. */
+export const readCells = async (frames: readonly Frame[]): Promise<readonly CheckpointCell[]> => {
+  const view = new CheckpointView();
+  for (const [index, frame] of frames.entries()) {
+    view.add(frame);
+    if (index % framesAtOnce === framesAtOnce - 1) await nextTurn();
+  }
+  if (frames.length > framesAtOnce) await nextTurn();
+  return view.cells();
+};
+
+/** What a cut holds, for people. */
+export const reportCheckpoint = async (
+  checkpoint: Checkpoint,
+  frames: readonly Frame[],
+  continues: boolean,
+): Promise<CheckpointReport> => ({
+  checkpoint,
+  continues,
+  cells: (await readCells(frames)).map(({ window, budget, ledger, ...cell }) => ({
+    ...cell,
+    windowBytes: window.bytes,
+    tokens: budget.tokens,
+    crossings: ledger.entries,
+  })),
+  files: checkpointFiles(frames).map(({ content: _content, ...file }) => file),
+});
+
 type CellDraft = {
   readonly birth: Birth;
   status: string;
@@ -56,7 +97,7 @@ type CellDraft = {
 };
 
 /** Built from the frames of a cut, one at a time. */
-export class CheckpointView {
+class CheckpointView {
   readonly #cells = new Map<CellId, CellDraft>();
 
   add(frame: Frame): void {
@@ -103,6 +144,7 @@ export class CheckpointView {
       case 'resume':
       case 'mail':
       case 'delivered':
+      case 'ruling':
       case 'fork':
       case 'give':
       case 'cancel':

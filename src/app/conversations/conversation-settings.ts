@@ -1,5 +1,6 @@
 // How conversations and checkpoints are stored, from the options of `openCloister`.
 import { omitUndefined } from '#base';
+import type { RunId } from '#base';
 import type { Retention, Checkpoint } from '#contracts';
 import type { ExportFolder } from './export-folder.ts';
 
@@ -42,10 +43,12 @@ type ConversationOptions = {
 //   retention-thins-by-period. All checkpoints of a conversation are kept for a while, then only the newest of each period.
 //   retention-requested-last. Checkpoints that a person requested are kept until their agent has too many; autosaved ones are
 //       removed first.
+//   retention-by-caller. An agent's checkpoints are counted for each caller of a server alone: with one count for all, a caller
+//       could push out the checkpoints of others, and see how many they have.
 /** `checkpoints` in order of creation. Returns the ids of those to remove, oldest first. */
 export const expiredCheckpoints = (
   checkpoints: Iterable<Checkpoint>,
-  now: number,
+  { now, callerOf }: { readonly now: number; readonly callerOf: (run: RunId) => string | null },
   { allMs, thinMs, most }: Retention,
 ): readonly string[] => {
   const newestFirst = [...checkpoints].toReversed().sort((one, other) => other.at - one.at);
@@ -57,19 +60,28 @@ export const expiredCheckpoints = (
     periods.add(period);
     return true;
   });
-  const kept = new Set(thinned.filter(withinCap(thinned, most)).map(({ id }) => id));
+  const kept = new Set(thinned.filter(withinCap(thinned, most, callerOf)).map(({ id }) => id));
   return newestFirst.flatMap(({ id }) => (kept.has(id) ? [] : [id])).toReversed();
 };
 
-const withinCap = (newestFirst: readonly Checkpoint[], most: number): ((checkpoint: Checkpoint) => boolean) => {
+/** Whether callers matter: only if some agent has more checkpoints than one caller may have. */
+export const mayExceedCap = (checkpoints: readonly Checkpoint[], { most }: Retention): boolean =>
+  [...Map.groupBy(checkpoints, ({ agent }) => agent).values()].some(({ length }) => length > most);
+
+const withinCap = (
+  newestFirst: readonly Checkpoint[],
+  most: number,
+  callerOf: (run: RunId) => string | null,
+): ((checkpoint: Checkpoint) => boolean) => {
   const count = new Map<string, number>();
   const within = new Set<Checkpoint>();
   const requested = newestFirst.filter(({ why }) => why === 'asked');
   const saved = newestFirst.filter(({ why }) => why !== 'asked');
   for (const checkpoint of [...requested, ...saved]) {
-    const before = count.get(checkpoint.agent) ?? 0;
+    const whose = JSON.stringify([checkpoint.agent, callerOf(checkpoint.run)]);
+    const before = count.get(whose) ?? 0;
     if (before >= most) continue;
-    count.set(checkpoint.agent, before + 1);
+    count.set(whose, before + 1);
     within.add(checkpoint);
   }
   return (checkpoint) => within.has(checkpoint);

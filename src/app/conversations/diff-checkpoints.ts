@@ -1,12 +1,12 @@
 // Compares two cuts. Cells are matched by id: a run that continues from a cut keeps its cell ids.
 import type { Checkpoint, CheckpointDiff, Frame } from '#contracts';
-import { CheckpointView, checkpointFiles } from './checkpoint-view.ts';
+import { checkpointFiles, readCells } from './checkpoint-view.ts';
 import type { CheckpointCell } from './checkpoint-view.ts';
 
 type Cut = { readonly checkpoint: Checkpoint; readonly frames: readonly Frame[] };
 
-export const diffCheckpoints = (one: Cut, other: Cut): CheckpointDiff => {
-  const [before, after] = [viewOf(one.frames), viewOf(other.frames)];
+export const diffCheckpoints = async (one: Cut, other: Cut): Promise<CheckpointDiff> => {
+  const [before, after] = [await readCells(one.frames), await readCells(other.frames)];
   const [left, right] = [cellsById(before), cellsById(after)];
   return {
     one: one.checkpoint,
@@ -20,12 +20,6 @@ export const diffCheckpoints = (one: Cut, other: Cut): CheckpointDiff => {
     tokens: [tokensOf(before), tokensOf(after)],
     crossings: [crossingsOf(before), crossingsOf(after)],
   };
-};
-
-const viewOf = (frames: readonly Frame[]): readonly CheckpointCell[] => {
-  const view = new CheckpointView();
-  for (const frame of frames) view.add(frame);
-  return view.cells();
 };
 
 const cellsById = (cells: readonly CheckpointCell[]): ReadonlyMap<string, CheckpointCell> =>

@@ -1,12 +1,9 @@
 // Exports a checkpoint for people: a JSON file, and the content of each file, stored once per hash.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Checkpoint, Frame, Store } from '#contracts';
-import { CheckpointView, checkpointFiles } from './checkpoint-view.ts';
+import { checkpointFiles, readCells } from './checkpoint-view.ts';
 import type { CheckpointCell, FileView } from './checkpoint-view.ts';
 import { pathPart } from './conversation-names.ts';
 import type { ExportFolder } from './export-folder.ts';
-
-const framesAtOnce = 200;
 
 const checkpointFolder = (agent: string): readonly string[] => ['agents', pathPart(agent), 'checkpoints'];
 
@@ -25,19 +22,14 @@ export const exportCheckpoint = async (
   frames: readonly Frame[],
   { files, store }: ExportPorts,
 ): Promise<string> => {
-  const view = new CheckpointView();
-  for (const [index, frame] of frames.entries()) {
-    view.add(frame);
-    if (index % framesAtOnce === framesAtOnce - 1) await nextTurn();
-  }
-  await nextTurn();
+  const cells = await readCells(frames);
   const listed = checkpointFiles(frames);
   for (const { sha256, content } of listed) {
     const path = contentPath(checkpoint.agent, sha256);
     if (files.has(path)) continue;
     await files.write(path, content === null ? [await store.getBlob(sha256)] : slicesOf(content));
   }
-  return files.write(checkpointPath(checkpoint), jsonPieces(checkpoint, view.cells(), listed));
+  return files.write(checkpointPath(checkpoint), jsonPieces(checkpoint, cells, listed));
 };
 
 /** Removes the files of forgotten checkpoints, and contents that no other checkpoint uses. */

@@ -8,10 +8,10 @@ import { checkOptionType, checkOptions, parseRunId } from '#base/shapes';
 import type {
   Checkpoint,
   CheckpointDiff,
+  CheckpointReport,
   Checkpoints,
   ConversationRef,
   Frame,
-  RunOptions,
   RunSession,
   Store,
   TurnRef,
@@ -23,6 +23,7 @@ import { planBranch } from './branch.ts';
 import type { BranchPlan } from './branch.ts';
 import { describeConversation } from './conversation-names.ts';
 import { checkAgentKnown, readWorkspaceState, retryOnConflict } from './conversation-ports.ts';
+import { reportCheckpoint } from './checkpoint-view.ts';
 import { diffCheckpoints } from './diff-checkpoints.ts';
 import type { TurnEntry } from './entries.ts';
 import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
@@ -31,30 +32,45 @@ import { newestTurns } from './inherit-files.ts';
 import { findCheckpoint, readCut, OwnedRun } from './find-checkpoint.ts';
 import { checkMayContinueTurn } from './build-history.ts';
 import type { RunContinuation, ContinueRun, ConversationPorts } from './conversation-ports.ts';
-import { expiredCheckpoints } from './conversation-settings.ts';
+import { expiredCheckpoints, mayExceedCap } from './conversation-settings.ts';
 import { RunLocks, runStates } from './active-runs.ts';
 import { takeCheckpoint } from './take-checkpoint.ts';
 import { isSameChain, linkTurns, restoredChain, turnsAt } from './entries.ts';
 
 const labelCharsMax = 200;
 
+type ContinuationOptions = NonNullable<Parameters<Checkpoints['restore']>[1]>;
+
+const continuationFields = { env: 'any', caller: 'name', budgetMax: 'any' } as const;
+
 export class LocalCheckpoints implements Checkpoints {
   readonly #ports: ConversationPorts;
   readonly #continueRun: ContinueRun;
+  readonly #callers = new Map<RunId, string | null>();
 
   constructor(ports: ConversationPorts, continueRun: ContinueRun) {
     this.#ports = ports;
     this.#continueRun = continueRun;
   }
 
-  async list(options: { agent?: string } = {}): Promise<readonly Checkpoint[]> {
-    checkOptions(options, { agent: 'name' });
-    const { agent } = options;
+  async list(options: NonNullable<Parameters<Checkpoints['list']>[0]> = {}): Promise<readonly Checkpoint[]> {
+    checkOptions(options, { agent: 'name', caller: 'name' });
+    const { agent, caller } = options;
     const { store } = this.#ports;
     await this.#ports.settled();
     const state = await readWorkspaceState(store);
     if (agent !== undefined) await checkAgentKnown(agent, state, this.#ports);
-    return [...state.checkpoints.values()].filter((one) => agent === undefined || one.agent === agent).toReversed();
+    const found = [...state.checkpoints.values()]
+      .filter((one) => agent === undefined || one.agent === agent)
+      .toReversed();
+    if (caller === undefined) return found;
+    const callers = await this.#callersOf(found);
+    return found.filter(({ run }) => callers.get(run) === caller);
+  }
+
+  async show(id: string): Promise<CheckpointReport> {
+    const { checkpoint, frames } = await this.#cut(id, await readWorkspaceState(this.#ports.store));
+    return reportCheckpoint(checkpoint, frames, !hasEnded(frames));
   }
 
   async create(run: string, options: { label?: string } = {}): Promise<Checkpoint> {
@@ -93,8 +109,8 @@ export class LocalCheckpoints implements Checkpoints {
     await this.#applyRetention(all);
   }
 
-  async restore(id: string, options: Pick<RunOptions, 'env'> = {}): Promise<RunSession | null> {
-    checkOptions(options, { env: 'any' });
+  async restore(id: string, options: ContinuationOptions = {}): Promise<RunSession | null> {
+    checkOptions(options, continuationFields);
     const { store } = this.#ports;
     return this.#withOwnedRun((owned, locks) =>
       retryOnConflict(store, async (state) => {
@@ -103,7 +119,7 @@ export class LocalCheckpoints implements Checkpoints {
         const found = await this.#lockConversation(checkpoint, state, locks);
         const run = hasEnded(frames) ? null : owned.run;
         if (run === null && (found === null || wouldChangeNothing(found, checkpoint, state))) return null;
-        const continued = run === null ? null : await this.#prepare(frames, run, options.env);
+        const continued = run === null ? null : await this.#prepare(frames, run, options);
         if (run !== null) await owned.acquire();
         await store.appendRecord({ type: 'restore', checkpoint: checkpoint.id, conversation, run }, state.lastEntryNo);
         return this.#startContinuation(owned, continued, conversation);
@@ -115,14 +131,14 @@ export class LocalCheckpoints implements Checkpoints {
     id: string,
     options: NonNullable<Parameters<Checkpoints['branch']>[1]> = {},
   ): Promise<{ readonly conversation: ConversationRef | null; readonly session: RunSession | null }> {
-    checkOptions(options, { name: 'text', agent: 'name', env: 'any' });
+    checkOptions(options, { name: 'text', agent: 'name', ...continuationFields });
     const { store } = this.#ports;
     return this.#withOwnedRun((owned) =>
       retryOnConflict(store, async (state) => {
         const { checkpoint, frames } = await this.#cut(id, state);
         const plan = planBranch({ checkpoint, ended: hasEnded(frames), options, state }, this.#ports);
         const { conversation, continuesRun } = plan;
-        const continued = continuesRun ? await this.#prepare(frames, owned.run, options.env) : null;
+        const continued = continuesRun ? await this.#prepare(frames, owned.run, options) : null;
         const { entries: copied, ...before } = await this.#entriesAtCheckpoint(checkpoint, plan, state);
         // probe: branch-keep-said
         const entries = copied.length === 0 ? null : await store.putBlob(Buffer.from(JSON.stringify(copied)));
@@ -151,11 +167,17 @@ export class LocalCheckpoints implements Checkpoints {
 
   async #applyRetention(checkpoints: readonly Checkpoint[]): Promise<readonly string[]> {
     const { store, clock, retention, files } = this.#ports;
-    const ids = expiredCheckpoints(checkpoints, clock.now(), retention);
+    const callers = mayExceedCap(checkpoints, retention)
+      ? await this.#callersOf(checkpoints)
+      : new Map<RunId, string>();
+    const callerOf = (run: RunId): string | null => callers.get(run) ?? null;
+    const ids = expiredCheckpoints(checkpoints, { now: clock.now(), callerOf }, retention);
     if (ids.length === 0) return [];
     await store.appendRecord({ type: 'forget', checkpoints: ids });
     const gone = new Set(ids);
     const forgotten = checkpoints.filter(({ id }) => gone.has(id));
+    const kept = new Set(checkpoints.flatMap(({ id, run }) => (gone.has(id) ? [] : [run])));
+    for (const { run } of forgotten) if (!kept.has(run)) this.#callers.delete(run);
     if (files !== null) await removeCheckpoints(forgotten, files);
     return ids;
   }
@@ -214,9 +236,21 @@ export class LocalCheckpoints implements Checkpoints {
     return found;
   }
 
-  #prepare(frames: readonly Frame[], run: RunId, env: RunOptions['env']): Promise<RunContinuation> {
-    const now = this.#ports.clock.now();
-    return this.#continueRun.check(cutFrames(frames, /* probe: cut-length */ frames.length, { run, now }), env);
+  #prepare(frames: readonly Frame[], run: RunId, options: ContinuationOptions): Promise<RunContinuation> {
+    const { env, caller, budgetMax } = options;
+    const cut = { run, now: this.#ports.clock.now(), caller, budgetMax };
+    return this.#continueRun.check(cutFrames(frames, /* probe: cut-length */ frames.length, cut), env);
+  }
+
+  /** Whom the runs of these checkpoints belong to. A run keeps its caller, so each is looked up once. */
+  async #callersOf(checkpoints: readonly Checkpoint[]): Promise<ReadonlyMap<RunId, string | null>> {
+    const runs = [...new Set(checkpoints.map(({ run }) => run))];
+    const found = await runStates(
+      this.#ports.store,
+      runs.filter((run) => !this.#callers.has(run)),
+    );
+    for (const { run, caller } of found.values()) this.#callers.set(run, caller);
+    return this.#callers;
   }
 
   /** After the record is appended: updates the file of the conversation and continues the run, if there is one. */

@@ -26,12 +26,25 @@ export async function* answerPieces(
     if (!answerOnly && isRoot && event.type === 'text-delta') yield* textPieces(paragraphs.add(event.text));
     else if (isRoot && event.type === 'text-reset') paragraphs.next();
     else if (event.type === 'text-lag') paragraphs.markLost();
+    else if (event.type === 'question') yield* questionPieces(event, { answerOnly, activity });
     else if (activity) yield* activityPieces(event);
   }
   yield* textPieces(paragraphs.finish((await outcome).output));
 }
 
 const textPieces = (words: string): readonly AnswerPiece[] => (words === '' ? [] : [{ type: 'text', text: words }]);
+
+/** Whoever reads only the answer is told nevertheless why nothing comes, except where it would have to be JSON. */
+const questionPieces = (
+  { why, question, tool }: RunEvent & { readonly type: 'question' },
+  { answerOnly, activity }: PiecesOptions,
+): readonly AnswerPiece[] => {
+  // The client itself is asked, in the way of its protocol.
+  if (why === 'client' || (answerOnly && !activity)) return [];
+  const text =
+    why === 'agent' ? `Waiting for an answer: ${question}\n` : `Waiting for approval: ${question} (${tool})\n`;
+  return [{ type: answerOnly ? 'activity' : 'question', text }];
+};
 
 const activityPieces = (event: RunEvent): readonly AnswerPiece[] => {
   const words = describeActivity(event);

@@ -12,6 +12,7 @@ import type {
   StoredAttachment,
   Caller,
   CallerRun,
+  CallerRunSummary,
   Cause,
   EventPage,
   RunArchive,
@@ -33,7 +34,7 @@ export const listCallerRuns = async (
   live: ActiveRunMap,
   reader: Caller,
   most: number,
-): Promise<readonly RunSummary[]> => {
+): Promise<readonly CallerRunSummary[]> => {
   const caller = ownerOf(reader);
   // Before reading the log: a run that ends meanwhile is then in at least one of the two lists.
   const active = live
@@ -45,11 +46,12 @@ export const listCallerRuns = async (
   const known = new Set(listed.map(({ run }) => run));
   return [...active.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
     .sort((one, other) => other.startedAt - one.startedAt)
-    .slice(0, most);
+    .slice(0, most)
+    .map((one) => (live.get(one.run)?.session.waitsForPeople === true ? { ...one, asks: true } : one));
 };
 
 /** The caller whose runs this one may read; undefined: everybody's. */
-const ownerOf = ({ name, watches }: Caller): string | undefined =>
+export const ownerOf = ({ name, watches }: Caller): string | undefined =>
   watches === undefined ? name : (watches.caller ?? undefined);
 
 /** Rejects with `run_unknown`. */

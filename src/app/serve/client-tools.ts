@@ -6,7 +6,7 @@
 //   client-runs-bounded. The number of runs waiting for one caller is limited: at the limit, no run with client tools is
 //       started.
 import { CloisterError, utf8Bytes } from '#base';
-import type { Caller, CallResult, ClientTool, RequestState } from '#contracts';
+import type { AgentRequest, Caller, CallResult, ClientTool, RequestState } from '#contracts';
 import { ClientRun } from './client-run.ts';
 import type { WaitingCall } from './client-run.ts';
 import { RunRequestStates } from './request-states.ts';
@@ -20,13 +20,24 @@ type PendingCall = { readonly run: ClientRun; readonly call: WaitingCall };
 
 export class ClientTools {
   readonly #timeoutMs: number;
+  readonly #allowed: boolean;
   readonly #waiting = new Map<string, PendingCall>();
   readonly #runs = new Set<ClientRun>();
   readonly #states = new RunRequestStates();
   #stopped = false;
 
-  constructor(timeoutMs: number) {
+  /** `allowed`: whether clients may bring tools. */
+  constructor(timeoutMs: number, allowed = true) {
     this.#timeoutMs = timeoutMs;
+    this.#allowed = allowed;
+  }
+
+  /** As `open`; undefined for a request without tools. Throws `request_unsupported` if it may have none. */
+  openFor(caller: Caller, { tools = [], oneCall, resident }: AgentRequest): ClientRun | undefined {
+    if (tools.length === 0) return undefined;
+    if (!this.#allowed || resident === true)
+      throw new CloisterError('request_unsupported', 'tools: client tools are not allowed here.');
+    return this.open(caller, tools, oneCall);
   }
 
   /** Creates the client side of a new run. Throws `request_invalid`, `request_too_large` or `server_busy`. */

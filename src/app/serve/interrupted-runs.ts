@@ -37,12 +37,24 @@ export class InterruptedRunResumer {
   /** Runs that are being resumed, or wait for a slot or for an older run of their caller. */
   readonly #inProgress = new Set<RunId>();
   readonly #stop = new AbortController();
+  #isStarted = false;
   #stopTimer: (() => void) | null = null;
   /** When the timer ends. */
   #dueAt = Infinity;
 
   constructor(ports: ResumerPorts) {
     this.#ports = ports;
+  }
+
+  /** Resumes what is there, in the background, and from now on whatever is interrupted. */
+  start(): void {
+    this.#isStarted = true;
+    void this.resume();
+  }
+
+  /** For a run that something was asked of. */
+  resumeIfStarted(): void {
+    if (this.#isStarted) void this.resume();
   }
 
   /** Resumes what is there. Never rejects. */

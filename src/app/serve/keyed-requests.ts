@@ -1,31 +1,27 @@
-// Requests that a client may send again: the same key gives the same run, and the same id the same message.
+// Requests that a client may send again: the same key gives the same run.
 //
 //   same-key-same-run. The id of the run follows from the caller and the key, and a run's log begins once. So the same key finds
 //       the same run after a crash and from another process too, for as long as the run is kept.
 //   same-key-same-request. A key that was used for another request is refused.
-//   same-id-sent-once. A message whose id is in the log of the run, or on its way there, is not sent again.
 import { canonicalJson, CloisterError, sha256 } from '#base';
 import type { Hash, Json, RunId } from '#base';
 import { outcomeAsSeen } from '#contracts';
 import type {
   AgentRequest,
   Caller,
+  CallerRun,
   ClientRules,
   Clock,
   RunArchive,
-  RunCommand,
-  RunCommandName,
-  RunCommandResults,
   RunOptions,
   RunReport,
-  RunSession,
   ServedRun,
 } from '#contracts';
 import { serveActive } from './served-run.ts';
 import type { ActiveRun } from './served-run.ts';
 
 type KeyedRequestPorts = {
-  readonly cloister: Pick<RunArchive, 'runs' | 'show' | 'mail'>;
+  readonly cloister: Pick<RunArchive, 'runs' | 'show'>;
   readonly clients: ClientRules;
   readonly clock: Clock;
   readonly findActive: (run: RunId) => ActiveRun | undefined;
@@ -36,8 +32,6 @@ type OnlyRun = NonNullable<RunOptions['only']>;
 
 export class KeyedRequests {
   readonly #ports: KeyedRequestPorts;
-  /** Messages that are being sent, one after the other for each key. */
-  readonly #sending = new Map<string, Promise<void>>();
 
   constructor(ports: KeyedRequestPorts) {
     this.#ports = ports;
@@ -64,6 +58,16 @@ export class KeyedRequests {
     }
   }
 
+  /** A further reader of a run that was found. Rejects with `run_owned` if it does not run here and has not ended. */
+  async follow(caller: Caller, find: () => Promise<CallerRun>): Promise<ServedRun> {
+    const found = await find();
+    const { summary } = found;
+    const active = this.#ports.findActive(summary.run);
+    if (active !== undefined) return serveActive(active, this.#ports.clients.activity);
+    if (summary.state !== 'ended') throw new CloisterError('run_owned', `Run ${summary.run} is not running here.`);
+    return servedFromReport(await found.report(), caller);
+  }
+
   /** Null if there is no such run. Rejects with `key_reused`, or with `run_owned` if another process runs it. */
   async #serveAgain(
     caller: Caller,
@@ -82,41 +86,7 @@ export class KeyedRequests {
     checkSameRequest(run, report.requestHash, requestHash);
     return summary.state === 'interrupted' ? resume(caller, run) : servedFromReport(report, caller);
   }
-
-  /** Carries out a command; a message with an id at most once. */
-  async carryOut<K extends RunCommandName>(
-    session: RunSession,
-    command: RunCommand<K>,
-  ): Promise<Awaited<RunCommandResults[K]>> {
-    const { do: name, id } = command as Partial<RunCommand<'send'>>;
-    if (name !== 'send' || id === undefined) return await session.do(command);
-    const key = `${session.run} ${keyPart(id)}`;
-    const before = this.#sending.get(key) ?? Promise.resolve();
-    const sending = before.then(() => this.#sendOnce(session, command as RunCommand as RunCommand<'send'>, id));
-    const done = sending.then(nothing, nothing);
-    this.#sending.set(key, done);
-    try {
-      return (await sending) as Awaited<RunCommandResults[K]>;
-    } finally {
-      if (this.#sending.get(key) === done) this.#sending.delete(key);
-    }
-  }
-
-  async #sendOnce(session: RunSession, command: RunCommand<'send'>, id: string): Promise<string> {
-    await session.durable();
-    const sent = (await this.#ports.cloister.mail(session.run)).find((one) => keyPart(one.id) === keyPart(id));
-    if (sent !== undefined && sent.id !== id)
-      throw new CloisterError('key_reused', `It belongs to message ${sent.id}.`);
-    if (sent === undefined) session.do(command);
-    await session.durable();
-    return id;
-  }
 }
-
-/** An id that follows from a key ends in a part that follows from what is sent. */
-const keyPart = (id: string): string => id.slice(0, id.lastIndexOf('-'));
-
-const nothing = (): void => undefined;
 
 const [triesMax, retryMs] = [20, 50];
 

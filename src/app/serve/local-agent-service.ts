@@ -6,23 +6,25 @@
 //   watcher-only-reads. A caller that may only watch starts, sends and stops nothing, and what it reads counts as unread.
 //   service-request-in-budget. A request is a run of its own, within the budget of its token. It holds a slot until it has
 //       ended, except while it waits for its client or for messages.
-import { agentNamed, CloisterError, omitUndefined, PromptlyReleasingMap } from '#base';
+import { agentNamed, CloisterError, omitUndefined } from '#base';
 import type { RunId } from '#base';
 import { outcomeAsSeen } from '#contracts';
 import type {
   Agent,
   AgentRequest,
+  CallerQuestions,
   Caller,
+  CallerCheckpoints,
   ClientToolResults,
   ClientRules,
   ForkRequest,
   CallerRun,
+  CallerRunSummary,
   RunOutcome,
   RunCommand,
   RunCommandName,
   RunCommandResults,
   RunSession,
-  RunSummary,
   ServedRun,
   AgentService,
   RequestState,
@@ -30,6 +32,8 @@ import type {
 import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
 import { CallerAgents } from './caller-agents.ts';
+import { LocalCallerQuestions, refuseAnswerCommand } from './caller-questions.ts';
+import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin, planFork, planResume, startServedRun } from './start-run.ts';
@@ -40,39 +44,45 @@ import { findCallerRun, listCallerRuns } from './caller-runs.ts';
 import type { ActiveRun, RunHolds, ServeRunRequest } from './served-run.ts';
 import type { RunSlot } from './slot-queue.ts';
 import { createRunSlot } from './slot-queue.ts';
-import { finishResident, givesWork, ResidentSessions } from './resident-sessions.ts';
+import { givesWork, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
+import { LiveRuns } from './live-runs.ts';
 import { KeyedRequests } from './keyed-requests.ts';
 import { serveRun } from './served-run.ts';
+import { signalRun } from './signal-run.ts';
 
 export class LocalAgentService implements AgentService {
   readonly #ports: AgentServicePorts;
-  readonly #live = new PromptlyReleasingMap<RunId, ActiveRun>();
+  readonly #live: LiveRuns;
   readonly #allowances: Allowances;
   readonly #tools: ClientTools;
   readonly #residents: ResidentSessions;
   readonly #resumer: InterruptedRunResumer;
   readonly #keyed: KeyedRequests;
   readonly #agents: CallerAgents;
+  readonly questions: CallerQuestions;
+  readonly checkpoints: CallerCheckpoints;
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
   /** How a further request of a run is served. */
   readonly #requests = new WeakMap<ClientRun, { readonly serveRequest: ServeRunRequest; readonly slot: RunSlot }>();
-  /** Requests that wait for a slot or for their run to start. */
-  readonly #starting = new PromptlyReleasingMap<number, Promise<ServedRun>>();
-  #startCount = 0;
-  #stopping = false;
-  #hasLetGo = false;
 
   constructor(ports: AgentServicePorts) {
     this.#ports = ports;
+    this.#live = new LiveRuns(ports.clock);
     this.#agents = new CallerAgents(ports.cloister, ports.agents);
     this.#residents = new ResidentSessions(ports.clock);
     this.#allowances = new Allowances(
       () => ports.clock.now(),
       (caller, since) => ports.cloister.runs({ caller, since }),
     );
-    this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault);
+    this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault, ports.clients.tools);
+    this.checkpoints = new LocalCallerCheckpoints({
+      ...ports,
+      agent: (caller, name) => this.agent(caller, name),
+      find: (caller, run) => this.find(caller, run),
+      start: (...args) => this.#live.whileStarting(this.#startWithSlot(...args)),
+    });
     this.#keyed = new KeyedRequests({
       ...ports,
       findActive: (run) => this.#live.get(run),
@@ -81,13 +91,22 @@ export class LocalAgentService implements AgentService {
     this.#resumer = new InterruptedRunResumer({
       ...ports,
       isLive: (run) => this.#live.get(run) !== undefined,
-      resume: (caller, run, signal) => this.#whileStarting(this.#resumeWithSlot(caller, run, signal, true)),
+      resume: (caller, run, signal) => this.#live.whileStarting(this.#resumeWithSlot(caller, run, signal, true)),
+    });
+    this.questions = new LocalCallerQuestions({
+      ...ports,
+      follow: (caller, run) => this.#keyed.follow(caller, () => this.find(caller, run)),
+      withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
+      resume: async (caller, run) => {
+        await this.#live.whileStarting(this.#resumeWithSlot(caller, run, undefined, true));
+        return this.#live.get(run)?.session;
+      },
     });
   }
 
   /** Resumes the interrupted runs of its callers, in the background: now, and again after the store has failed. */
   resumeInterruptedRuns(): void {
-    void this.#resumer.resume();
+    this.#resumer.start();
   }
 
   get clients(): ClientRules {
@@ -108,6 +127,10 @@ export class LocalAgentService implements AgentService {
     return entry.may === undefined ? this.#agents.of(entry) : [];
   }
 
+  template(caller: Caller, agent: string): string | null {
+    return this.#ports.cloister.template(this.agent(caller, agent).name);
+  }
+
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
     const started =
       request.key === undefined
@@ -115,11 +138,11 @@ export class LocalAgentService implements AgentService {
         : this.#keyed.start(caller, { ...request, key: request.key }, (only) =>
             this.#startWithSlot(caller, request, signal, { only }),
           );
-    return this.#whileStarting(started);
+    return this.#live.whileStarting(started);
   }
 
   resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun> {
-    return this.#whileStarting(this.#resumeWithSlot(caller, run, signal));
+    return this.#live.whileStarting(this.#resumeWithSlot(caller, run, signal));
   }
 
   async #resumeWithSlot(caller: Caller, run: string, signal?: AbortSignal, detached = false): Promise<ServedRun> {
@@ -129,21 +152,12 @@ export class LocalAgentService implements AgentService {
   }
 
   forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
-    return this.#whileStarting(this.#forkWithSlot(caller, run, fork, signal));
-  }
-
-  async #forkWithSlot(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
-    const entry = this.#ports.tokens.actingEntry(caller);
-    const { request, ...kind } = await planFork(await this.find(caller, run), fork, entry);
-    return this.#startWithSlot(caller, request, signal, kind);
-  }
-
-  #whileStarting(started: Promise<ServedRun>): Promise<ServedRun> {
-    const nth = this.#startCount++;
-    this.#starting.set(nth, started);
-    const over = (): void => this.#starting.delete(nth);
-    started.then(over, over);
-    return started;
+    const start = async (): Promise<ServedRun> => {
+      const entry = this.#ports.tokens.actingEntry(caller);
+      const { request, ...kind } = await planFork(await this.find(caller, run), fork, entry);
+      return this.#startWithSlot(caller, request, signal, kind);
+    };
+    return this.#live.whileStarting(start());
   }
 
   async #startWithSlot(
@@ -154,9 +168,11 @@ export class LocalAgentService implements AgentService {
   ): Promise<ServedRun> {
     const entry = this.#ports.tokens.actingEntry(caller);
     const agent = this.agent(caller, request.agent);
+    // One that is taken up again waited before.
+    if (!detached) this.#live.checkWaiting(caller);
     // No caller gets more than the agent's definition allows.
     const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.caps.budget);
-    const { slots } = this.#ports;
+    const { cloister, slots } = this.#ports;
     const slotRequest = {
       agent: agent.name,
       caller: caller.name,
@@ -171,7 +187,7 @@ export class LocalAgentService implements AgentService {
     let session: RunSession | undefined;
     let served: ServedRun;
     try {
-      client = this.#clientRun(caller, request);
+      client = this.#tools.openFor(caller, request);
       if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = {
@@ -179,10 +195,14 @@ export class LocalAgentService implements AgentService {
         ...omitUndefined({ only }),
         ...(Object.keys(budget).length === 0 ? {} : { budget }),
       };
-      const { cloister } = this.#ports;
       const withTools = client === undefined ? options : { ...options, tools: client.definitions };
       const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
       session = started instanceof Promise ? await started : started;
+      if (!session.resident) {
+        // Only now is it known that it needs no place among the residents.
+        resident?.discard();
+        resident = undefined;
+      }
       const held = { caller, agent, request, slot, settle, client, resident };
       served = this.#serve(session, held, detached ? undefined : signal);
     } catch (error) {
@@ -203,13 +223,13 @@ export class LocalAgentService implements AgentService {
     signal?: AbortSignal,
   ): Promise<ServedRun> {
     this.#ports.tokens.actingEntry(caller);
-    this.#checkOpen();
+    this.#live.checkOpen();
     const client = this.#tools.findRun(caller, results);
     const served = this.#requests.get(client);
     if (served === undefined) throw new CloisterError('defect', 'A waiting run was not started here.');
     return served.slot.runWithSlot(() => {
       try {
-        this.#checkOpen();
+        this.#live.checkOpen();
         // Another request may have delivered the results while this one was queued.
         this.#tools.deliver(caller, results);
       } catch (error) {
@@ -220,10 +240,6 @@ export class LocalAgentService implements AgentService {
       this.#runOfRequest.set(caller, client.session.run);
       return served.serveRequest(signal);
     }, signal);
-  }
-
-  #checkOpen(): void {
-    if (this.#stopping) throw new CloisterError('server_stopping');
   }
 
   awaits(caller: Caller, calls: readonly string[]): boolean {
@@ -237,14 +253,14 @@ export class LocalAgentService implements AgentService {
     signal?: AbortSignal,
   ): Promise<RunCommandResults[K]> {
     this.#ports.tokens.actingEntry(caller);
+    refuseAnswerCommand(command);
     const { summary } = await this.find(caller, run);
     const session = this.#live.get(summary.run)?.session;
-    if (session === undefined)
-      throw new CloisterError('cell_ended', `Run ${summary.run} is not running in this process.`);
+    if (session === undefined) return signalRun({ ...this.#ports, caller, resumer: this.#resumer }, summary, command);
     const resident = givesWork[command.do] ? this.#live.get(summary.run)?.resident : undefined;
     // probe: letter-send
     const act = async (): Promise<RunCommandResults[K]> => {
-      const result = await this.#keyed.carryOut(session, command);
+      const result = await session.do(command);
       await session.durable();
       return result;
     };
@@ -255,14 +271,7 @@ export class LocalAgentService implements AgentService {
     return this.#tools.requestState(caller, run, nth);
   }
 
-  #clientRun(caller: Caller, { tools = [], oneCall, resident }: AgentRequest): ClientRun | undefined {
-    if (tools.length === 0) return undefined;
-    if (!this.#ports.clients.tools || resident === true)
-      throw new CloisterError('request_unsupported', 'tools: client tools are not allowed here.');
-    return this.#tools.open(caller, tools, oneCall);
-  }
-
-  runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
+  runs(caller: Caller, most: number): Promise<readonly CallerRunSummary[]> {
     return listCallerRuns(this.#ports.cloister, this.#live, caller, most);
   }
 
@@ -276,33 +285,14 @@ export class LocalAgentService implements AgentService {
   }
 
   /**
-   * Waits up to `graceMs` for running runs. After that, a client that disconnects no longer ends its run: the remaining runs are
-   * left to be resumed. Runs that need their client's tools cannot be resumed and are cancelled. A second call may use a shorter time.
+   * Waits up to `graceMs` for running runs, but not for people: runs that wait for them are left to be resumed at once. After that, a
+   * client that disconnects no longer ends its run, and the remaining runs are left too. Runs that need their client's tools cannot be
+   * resumed and are cancelled. A second call may use a shorter time. Returns the runs that were left.
    */
-  async drain(graceMs: number): Promise<readonly RunId[]> {
-    this.#stopping = true;
+  drain(graceMs: number): Promise<readonly RunId[]> {
     this.#resumer.stop();
     this.#tools.stop();
-    for (const { session } of this.#live.values()) finishResident(session);
-    const late = Promise.withResolvers<void>();
-    const stop = this.#ports.clock.timer(graceMs, late.resolve);
-    await Promise.race([this.#idle(), late.promise]);
-    stop();
-    this.#hasLetGo = true;
-    const left = this.#live.values();
-    for (const { session, client, detach } of left) {
-      if (client !== undefined) session.cancel();
-      else detach();
-    }
-    return left.filter(({ client }) => client === undefined).map(({ session }) => session.run);
-  }
-
-  async #idle(): Promise<void> {
-    while (this.#live.size + this.#starting.size > 0)
-      await Promise.allSettled([
-        ...this.#starting.values(),
-        ...this.#live.values().map(({ session }) => session.outcome),
-      ]);
+    return this.#live.drain(graceMs);
   }
 
   #serve(session: RunSession, held: RunHolds, signal: AbortSignal | undefined): ServedRun {
@@ -317,17 +307,17 @@ export class LocalAgentService implements AgentService {
       // probe: serve-started-at
       startedAt: clock.now(),
       outcome: reported.promise,
-      onDisconnect: () => {
-        if (!this.#hasLetGo) session.cancel();
-      },
+      onDisconnect: () => this.#live.disconnect(active),
+      questions: () => this.questions.list(caller, run),
       detach: () =>
         reported.reject(new CloisterError('server_stopping', `Run ${run} was not finished; it can be resumed.`)),
     };
     const serveRequest = serveRun(active, clients.activity);
     if (client !== undefined) this.#requests.set(client, { serveRequest, slot });
-    this.#live.set(run, active);
+    this.#live.add(active);
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);
+    session.onWaiting((waits) => (waits ? slot.release() : slot.reacquire()));
     const over = (end: RunOutcome | null): void => {
       this.#live.delete(run);
       settle?.(end?.spent ?? null);
@@ -340,7 +330,6 @@ export class LocalAgentService implements AgentService {
       this.#resumer.resumeLater();
     });
     outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
-    if (this.#stopping) finishResident(session);
     return serveRequest(signal);
   }
 }

@@ -58,7 +58,8 @@ const createResident = (clock: Pick<Clock, 'timer'>, discard: () => void): Resid
     const { session, slot } = attached;
     // No agents: the run has not started, or is about to end.
     const agents = session.agents();
-    if (agents.some(({ status }) => status === 'running')) slot.reacquire();
+    if (session.waitsForPeople) slot.release();
+    else if (agents.some(({ status }) => status === 'running')) slot.reacquire();
     else if (agents.length > 0) slot.release();
   };
   return {
@@ -121,4 +122,5 @@ export const givesWork: Readonly<Record<RunCommandName, boolean>> = {
   confirm: false,
   finish: false,
   cancel: false,
+  answer: false,
 };

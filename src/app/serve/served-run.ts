@@ -4,8 +4,9 @@
 //   served-run-waits-without-slot. The run holds no slot while it waits for its client; the request that continues it has
 //       acquired one.
 import { CloisterError } from '#base';
+import type { RunId } from '#base';
 import { outcomeAsSeen, seesCauses } from '#contracts';
-import type { ServedRun, Agent, AgentRequest, Caller, RunOutcome, RunSession } from '#contracts';
+import type { Agent, AgentRequest, Caller, CallerQuestion, RunOutcome, RunSession, ServedRun } from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
 import { answerPieces, eagerEvents } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
@@ -34,8 +35,19 @@ export type ActiveRun = RunHolds & {
   readonly outcome: Promise<RunOutcome>;
   /** Called when the client disconnects. */
   readonly onDisconnect: () => void;
+  /** The questions of the run that wait, as its caller sees them. */
+  readonly questions: () => Promise<readonly CallerQuestion[]>;
   /** Rejects the outcome for those who wait for it, while the run itself is left to be resumed. */
   readonly detach: () => void;
+};
+
+/** Leaves runs to be resumed, and returns them; cancels those that cannot be, because they need their client. */
+export const letGo = (runs: readonly ActiveRun[]): readonly RunId[] => {
+  for (const { session, client, detach } of runs) {
+    if (client !== undefined) session.cancel();
+    else detach();
+  }
+  return runs.filter(({ client }) => client === undefined).map(({ session }) => session.run);
 };
 
 /** Serves one request of the run: the only one, or one of several if the client has tools. */
@@ -89,5 +101,25 @@ const serveWholeRun = (active: ActiveRun, options: PiecesOptions, signal: AbortS
     outcome,
     events: () => events,
     pieces: () => answerPieces(events, outcome, options),
+    asked: async () => {
+      const questions = await whenAsked(active);
+      over();
+      return questions;
+    },
   };
 };
+
+const whenAsked = ({ session, questions, outcome }: ActiveRun): Promise<readonly CallerQuestion[]> =>
+  new Promise((resolve, reject) => {
+    const look = async (): Promise<void> => {
+      const own = (await questions()).filter(({ mayAnswer }) => mayAnswer);
+      if (own.length === 0) return;
+      stop();
+      resolve(own);
+    };
+    const stop = session.onWaiting((waits) => {
+      if (waits) look().catch(reject);
+    });
+    outcome.then(stop, stop);
+    if (session.waitsForPeople) look().catch(reject);
+  });

@@ -8,6 +8,8 @@ export type SlotLimits = {
   /** Running runs: in total, and per agent. */
   readonly running: number;
   readonly runningPerAgent: number;
+  /** For a caller whose token has no `running`. */
+  readonly runningPerCaller?: number;
   /** Queued requests: in total, and per caller. */
   readonly waiting: number;
   readonly waitingPerCaller?: number;
@@ -69,7 +71,7 @@ export class SlotQueue {
       this.#queue.size >= this.#options.waiting ||
       this.#countQueued(slotRequest) >= (this.#options.waitingPerCaller ?? Infinity)
     )
-      throw new CloisterError('server_busy', undefined, { retryAfterMs });
+      throw new CloisterError('server_busy', this.#ownLimit(slotRequest), { retryAfterMs });
     return this.#wait(slotRequest, signal);
   }
 
@@ -109,6 +111,13 @@ export class SlotQueue {
       this.#queue.add(waiting);
       signal?.addEventListener('abort', giveUp, { once: true });
     });
+  }
+
+  /** For a caller that keeps itself from being served: runs that it left running count too. Others' runs are not told. */
+  #ownLimit({ caller, callerMax }: SlotRequest): string | undefined {
+    if ((this.#callers.get(caller) ?? 0) < callerMax) return undefined;
+    const count = callerMax === 1 ? '1 run at a time, and it is' : `${callerMax} runs at a time, and they are`;
+    return `You may have ${count} running; runs that nobody waits for count too. Wait for one to end, or cancel one.`;
   }
 
   #countQueued({ caller }: SlotRequest): number {

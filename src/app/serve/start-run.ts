@@ -1,5 +1,6 @@
 // Starts a request as a run, as a turn of one of the caller's conversations, or as a resident.
 import { CloisterError, omitUndefined } from '#base';
+import { callerConversationName } from '#contracts';
 import type {
   AgentRequest,
   Budget,
@@ -37,7 +38,7 @@ export const startServedRun = (
   options: StartOptions,
 ): RunSession | Promise<RunSession> => {
   const given = { ...options, ...omitUndefined({ context, /* probe: served-system */ system, attachments }) };
-  const turn = conversation === undefined ? {} : { conversation: callerConversationName(caller, conversation) };
+  const turn = conversation === undefined ? {} : { conversation: callerConversationName(caller.name, conversation) };
   if (history !== undefined && history.length > 0 && conversation !== undefined)
     throw new CloisterError(
       'request_invalid',
@@ -60,7 +61,10 @@ export const startServedRun = (
 type PlannedStart = Required<Pick<StartKind, 'resume'>> & { readonly request: AgentRequest };
 
 /** A run that is not long-lived needs no place among the residents, but that shows only when it continues. */
-const continuedRequest = ({ summary: { agent, goal } }: CallerRun, input = goal): AgentRequest => ({
+export const continuedRequest = (
+  { summary: { agent, goal } }: Pick<CallerRun, 'summary'>,
+  input = goal,
+): AgentRequest => ({
   agent,
   input,
   resident: true,
@@ -94,17 +98,6 @@ export const planFork = async (
   }
   const fork = { at, ...omitUndefined({ goal }), budgetMax, caller };
   return { request: continuedRequest(found, goal), resume: (runs) => runs.fork(found.summary.run, fork) };
-};
-
-// Names of a caller's conversations: prefixed with the caller's name, so that two callers can use the same name.
-const charsMax = 50;
-
-/** Throws `name_invalid`. A caller's name has no slash, so the result is unique. */
-const callerConversationName = ({ name: caller }: Caller, name: string): string => {
-  if (name.trim() === '' || name.length > charsMax || !name.isWellFormed() || /\p{Cc}|\p{Cf}/u.test(name))
-    throw new CloisterError('name_invalid', `conversation: expected 1 to ${charsMax} printable characters.`);
-  // probe: conversation-key
-  return `${caller}/${name}`;
 };
 
 // The budget of a request: what it asks for, but no more than its token allows.

@@ -63,6 +63,12 @@ export class TokenRegistry {
     return entry;
   }
 
+  /** Whether the caller's token answers questions of this agent in runs of other callers. */
+  mayAnswer(caller: Caller, agent: string): boolean {
+    const { may, answers = [] } = this.entry(caller) ?? {};
+    return may === undefined && (answers.includes('*') || answers.includes(agent));
+  }
+
   #unlessExpired(entry: TokenEntry | undefined): TokenEntry | undefined {
     return entry !== undefined && (entry.expiresAt ?? Infinity) > this.#now() ? entry : undefined;
   }

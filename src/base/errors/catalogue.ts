@@ -5,8 +5,9 @@
 import { runtimeErrors } from './runtime.ts';
 import { definitionErrors } from './definition.ts';
 import { httpErrors } from './http.ts';
+import { questionErrors } from './questions.ts';
 
-export const errorCatalogue = { ...definitionErrors, ...runtimeErrors, ...httpErrors };
+export const errorCatalogue = { ...definitionErrors, ...runtimeErrors, ...httpErrors, ...questionErrors };
 
 /** The code of a failure; docs/ERRORS.md says what each one means and what to do. */
 export type ErrorCode = keyof typeof errorCatalogue;

@@ -17,6 +17,7 @@ import { verifyLog } from './verify-log.ts';
 import { verifyMail } from './verify-mail.ts';
 import { verifyOutcomes, verifySpawned } from './verify-outcomes.ts';
 import { verifyPrompts } from './verify-prompts.ts';
+import { QuestionsCheck } from './verify-questions.ts';
 import { verifyShares } from './verify-shares.ts';
 import { verifyTasks } from './verify-tasks.ts';
 import { verifyWork } from './verify-work.ts';
@@ -41,6 +42,7 @@ export const auditRun = async (
   const crossings = verifyCrossings(records, problems);
   const prompts = verifyPrompts(records, problems);
   const accounts = new AccountsCheck(records, problems);
+  const questions = new QuestionsCheck(records, problems);
   const checks: readonly ((frame: Frame) => void)[] = [
     verifyLog(records, problems),
     (frame) => readFrame(records, frame),
@@ -55,6 +57,7 @@ export const auditRun = async (
     (frame) => accounts.next(frame),
     verifyOutcomes(records, problems),
     verifyLimits(records, problems),
+    (frame) => questions.next(frame),
     verifySpawned(records, problems),
   ];
   for (const frame of frames) {

@@ -161,6 +161,8 @@ const describeOperation = (operation: OperationRecord | undefined, goal?: string
       return `waits ${Math.max(0, (begin.until ?? beganAt) - beganAt)} ms`;
     case 'child':
       return `agent ${begin.birth?.agent ?? called}${argumentsText(goal === undefined ? begin.about?.['args'] : `"${goal}"`)}${settlementText(settle, (_value, settled) => childText(settled))}`;
+    case 'ask':
+      return `${begin.name}${argumentsText(JSON.stringify(begin.question?.args))}${settlementText(settle, valueText)}`;
     case 'step':
     case 'receive':
       return begin.name.startsWith('tool:')

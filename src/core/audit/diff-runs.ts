@@ -10,15 +10,22 @@ import { readFrame, startRecords } from './records.ts';
 import type { CellRecords } from './records.ts';
 import { toSpent, sumTally } from './tally.ts';
 
-/** Each argument is one run in log order. */
-export const diffRuns = (one: readonly Frame[], other: readonly Frame[]): RunDiff => {
-  const [left, right] = [readRun(one), readRun(other)];
-  const cells = pairCells(left.root, right.root).map((pair) => diffCells(pair, left, right));
+type Pause = (() => Promise<void> | undefined) | undefined;
+
+/** One run in log order, and another one. `pause`: called again and again; the comparison waits for what it returns. */
+export const diffRuns = async (one: readonly Frame[], other: readonly Frame[], pause?: Pause): Promise<RunDiff> => {
+  const [left, right] = [await readRun(one, pause), await readRun(other, pause)];
+  const cells: CellDiff[] = [];
+  for (const pair of pairCells(left.root, right.root)) {
+    cells.push(diffCells(pair, left, right));
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
+  }
   return {
     one: left.run,
     other: right.run,
     fork: findFork(other, left.run) ?? findFork(one, right.run),
-    sameFrames: sameFrames(one, other),
+    sameFrames: await sameFrames(one, other, pause),
     same: cells.every(({ same }) => same),
     cells,
   };
@@ -33,7 +40,7 @@ type RunView = {
   readonly ledgers: ReadonlyMap<CellId, readonly LedgerEntry[]>;
 };
 
-const readRun = (frames: readonly Frame[]): RunView => {
+const readRun = async (frames: readonly Frame[], pause: Pause): Promise<RunView> => {
   const records = startRecords();
   const ledgers = new Map<CellId, LedgerEntry[]>();
   for (const frame of frames) {
@@ -43,6 +50,8 @@ const readRun = (frames: readonly Frame[]): RunView => {
       ledgers.set(cell, ledger);
       ledger.push(...entries);
     }
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
   }
   const { root } = records;
   return { run: frames[0]?.run ?? ('' as RunId), root, now: frames.at(-1)?.at ?? 0, names: cellNames(root), ledgers };
@@ -56,11 +65,13 @@ const findFork = (frames: readonly Frame[], origin: RunId): RunDiff['fork'] => {
   return null;
 };
 
-const sameFrames = (one: readonly Frame[], other: readonly Frame[]): number => {
-  const firstDifference = one.findIndex(
-    (frame, index) => other[index] === undefined || !isSameJson({ ...frame, run: '' }, { ...other[index], run: '' }),
-  );
-  return firstDifference === -1 ? one.length : firstDifference;
+const sameFrames = async (one: readonly Frame[], other: readonly Frame[], pause: Pause): Promise<number> => {
+  for (const [index, frame] of one.entries()) {
+    if (other[index] === undefined || !isSameJson({ ...frame, run: '' }, { ...other[index], run: '' })) return index;
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
+  }
+  return one.length;
 };
 
 const diffCells = ({ place, one, other }: CellPair, left: RunView, right: RunView): CellDiff => {

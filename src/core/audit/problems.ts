@@ -34,6 +34,10 @@ export type ProblemCode =
   | 'crossing-content'
   | 'goal-missing'
   | 'task-given'
+  // The questions
+  | 'question-asked'
+  | 'question-ruling'
+  | 'question-call'
   // The prompts
   | 'prompt-view'
   | 'prompt-source'

@@ -114,6 +114,7 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
     case 'cancel':
     case 'mail':
     case 'delivered':
+    case 'ruling':
     case 'give':
     case 'fork':
       return;

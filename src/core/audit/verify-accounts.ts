@@ -52,6 +52,7 @@ export class AccountsCheck {
       case 'settle':
         return this.#settle(cell, record, where);
       case 'post':
+      case 'ruling':
     }
   }
 

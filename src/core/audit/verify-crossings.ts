@@ -74,6 +74,11 @@ const verifyGrant = (
     if (fault !== null) problems.add('crossing-grant', where, `entry ${entry.seq}: ${fault}`);
     return;
   }
+  if (granted && entry.kind === 'answer') {
+    const fault = answerFault(frame, { cell, from, to, entry });
+    if (fault !== null) problems.add('crossing-ends', where, `entry ${entry.seq}: ${fault}`);
+    return;
+  }
   const direction = isOutsideSpawn(frame, from, to) ? 'down' : familyDirection(records, from, to);
   // Refused mail, and a note that mail was not read, can be between any two cells.
   if (entry.kind === 'message' && !granted) return;
@@ -97,6 +102,16 @@ const verifyGrant = (
     problems.add('crossing-grant', where, `entry ${entry.seq}: its agent's definition does not grant ${entry.kind}`);
   if (granted && !isInRightRecord(frame, entry.kind, { from, to }))
     problems.add('crossing-ends', where, `entry ${entry.seq}: a ${entry.kind} cannot cross in such a record`);
+};
+
+/** An answer crosses with the ruling that gives it, and says what the ruling says. */
+const answerFault = ({ cell, record, contents }: Frame, { from, to, entry }: LedgerStatement): string | null => {
+  if (from !== 'outside' || to !== cell || record.type !== 'ruling') return 'an answer cannot cross in such a record';
+  const content = contents?.find((one) => one.cell === cell && one.seq === entry.seq)?.content ?? '{}';
+  const { text, args } = JSON.parse(content) as { readonly text?: Json; readonly args?: Json };
+  const isSaid = text === undefined || text === record.reason;
+  const isWritten = canonicalJson(args ?? null) === canonicalJson(record.args ?? null);
+  return isSaid && isWritten ? null : 'the answer is not what the ruling says';
 };
 
 /** After a fork, an agent may have fewer grants than its definition says. */

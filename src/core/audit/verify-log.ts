@@ -51,13 +51,14 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: AuditProblems
     case 'settle':
       return cell && verifySettle(frame, record, { records, cell, problems });
     case 'held':
+    case 'ruling':
     case 'again': {
       const operation = cell?.operations.get(record.op);
       if (operation === undefined || operation.settle !== undefined)
         problems.add(
           'operation-unknown',
           problemLocation(frame, frame.cell, record.op),
-          'an operation that is retried, or gets its hold, was not in flight',
+          'an operation that is retried, gets its hold or is answered was not in flight',
         );
       return;
     }
@@ -107,7 +108,7 @@ const verifyPost = (frame: Frame, { op, name, about, ok, failure }: Post, contex
     );
 };
 
-const beginKinds = { step: true, child: true, sleep: true, receive: true } satisfies Record<BeginKind, true>;
+const beginKinds = { step: true, child: true, sleep: true, receive: true, ask: true } satisfies Record<BeginKind, true>;
 const repeats = [undefined, 'free', 'keyed', 'never'];
 
 /** Redundant fields of a begin record must agree, so that none can be changed unnoticed. */

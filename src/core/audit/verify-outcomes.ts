@@ -134,6 +134,7 @@ const verifyValue = (frame: Frame, { cells }: RunRecords, problems: AuditProblem
     }
     case 'step':
     case 'receive':
+    case 'ask':
       return;
     default:
       return unknownKind(begin.do, undefined);

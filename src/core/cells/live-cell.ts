@@ -31,6 +31,7 @@ type RunOwnMembers =
   | 'spent'
   | 'mailBytes'
   | 'ageMs'
+  | 'askedMs'
   | 'runStartedAt'
   | 'format'
   | 'capsUpwards'
@@ -50,6 +51,10 @@ export interface LiveCell extends Omit<CellPort, RunOwnMembers> {
     readonly amendments: Amendments;
     /** For its sessions. */
     readonly world: SessionWorld;
+    /** For how long the run was down between two frames. */
+    downBetween(first: number, last: number): number;
+    /** When a cell worked, and when it waited for people. */
+    activityOf(cell: CellId): Account['activity'] | undefined;
     /** The number of the run's next frame. */
     readonly nextFrame: number;
     /** The run's recorded log, on resume and replay. */
@@ -58,8 +63,12 @@ export interface LiveCell extends Omit<CellPort, RunOwnMembers> {
     passedOver(cell: CellId, agent: Agent): readonly PassedOverModel[] | undefined;
   };
   readonly createdAt: number;
-  /** For how long the run was down between the cell's creation and `now`. */
-  readonly downMs: number;
+  /** Its deadline with all the time in which it has waited for people so far; 0: none. */
+  readonly latestDeadline: number;
+  /** The number of the frame whose time is `now`. */
+  readonly nowFrame: number;
+  /** The number of the frame that created it. */
+  readonly createdInFrame: number;
   /** The number of the frame in which the next operation begins (on replay: began). */
   readonly nextFrame: number;
   readonly receivedCrossings: ReceivedCrossings;

@@ -21,6 +21,7 @@ import type {
   WindowLimit,
 } from '#contracts';
 import type { LiveCell } from './live-cell.ts';
+import { pausedMs } from './paused-ms.ts';
 
 export class LocalCellPort implements CellPort {
   readonly #cell: LiveCell;
@@ -83,8 +84,9 @@ export class LocalCellPort implements CellPort {
   }
 
   get ageMs(): number {
-    const { now, createdAt, downMs } = this.#cell;
-    return now - createdAt - downMs;
+    const { now, nowFrame, createdAt, createdInFrame, run, account } = this.#cell;
+    const downMs = run.downBetween(createdInFrame, nowFrame);
+    return now - createdAt - downMs - /* probe: age-waits */ pausedMs(account.activity.pauses, this.#cell, run);
   }
 
   get deadline(): number {
@@ -118,6 +120,11 @@ export class LocalCellPort implements CellPort {
 
   cancel(pending: PendingOperation, reason?: Failure): void {
     this.#cell.cancel(pending, reason);
+  }
+
+  askedMs(child: ChildOperation): number {
+    const activity = this.#cell.run.activityOf(child.cell);
+    return activity === undefined ? 0 : pausedMs(activity.pauses, this.#cell);
   }
 
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {

@@ -9,6 +9,7 @@
 import type { CellId, Failure, Json } from '#base';
 import type {
   Agent,
+  AskOperation,
   Attempt,
   Crossed,
   Frame,
@@ -46,6 +47,7 @@ import { SpawnedChildren } from './spawned-children.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
 import { LocalCellPort } from './local-cell-port.ts';
+import { pausedMs } from './paused-ms.ts';
 
 export class LocalContext implements LiveCell {
   readonly cellId: CellId;
@@ -143,7 +145,10 @@ export class LocalContext implements LiveCell {
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
     this.run.ports.stalls?.end(this.cellId);
     const all = pending as unknown as readonly InFlightOperation[];
-    return this.#inFlight.first(all, () => this.run.follower.notifyWaiting()) as unknown as Promise<P>;
+    const { follower } = this.run;
+    const first = () => this.#inFlight.first(all, () => follower.notifyWaiting()) as unknown as Promise<P>;
+    const paused = follower.pause?.();
+    return paused === undefined ? first() : paused.then(first);
   }
 
   cancel(pending: PendingOperation, reason: Failure = { code: 'cancelled' }): void {
@@ -184,13 +189,20 @@ export class LocalContext implements LiveCell {
     return this.#deadlineAt(this.nowFrame);
   }
 
-  #deadlineAt(frame: number): number {
+  /** `seen`: up to where it counts how long it waited for people. */
+  #deadlineAt(frame: number, seen: { readonly now: number; readonly nowFrame: number } = this): number {
     if (this.#deadline === 0) return 0;
-    return this.#deadline + this.#inFlight.idleMs + this.run.amendments.pausedMs(this.createdAt, frame);
+    const forkMs = this.run.amendments.pausedMs(this.createdAt, frame);
+    const waitedMs = /* probe: deadline-waits */ pausedMs(this.account.activity.pauses, seen);
+    return this.#deadline + this.#inFlight.idleMs + forkMs + waitedMs;
   }
 
-  get downMs(): number {
-    return this.run.downBetween(this.createdInFrame, this.nowFrame);
+  get deadlineAbove(): number {
+    return this.account.activity.pauses.length === 0 ? 0 : this.run.earliestDeadlineAbove(this);
+  }
+
+  get latestDeadline(): number {
+    return this.#deadlineAt(this.nextFrame, { now: this.run.time(), nowFrame: this.run.nextFrame });
   }
 
   amendedGoal(requested: string): string {
@@ -291,6 +303,8 @@ export class LocalContext implements LiveCell {
         return this.startChild(started as InFlightOperation<StartedChild>, frame.at, frame);
       case 'sleep':
         return startSleep(this, started as InFlightOperation<SleepOperation>, operation.ms);
+      case 'ask':
+        return this.run.questions.start(this, started as InFlightOperation<AskOperation>);
       case 'receive':
         return startReceive(this, started as InFlightOperation<ReceiveOperation>, operation.timeoutMs);
       default:

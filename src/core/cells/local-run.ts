@@ -30,6 +30,7 @@ import type { ReceivedCrossing } from './received-crossings.ts';
 import type { StartedChild, LiveCell, RunChild } from './live-cell.ts';
 import { LocalSessionWorld } from './local-cell-port.ts';
 import { MailDelivery } from './mail-delivery.ts';
+import { QuestionRoom } from './question-room.ts';
 import type { RecordedRun } from './recorded-run.ts';
 
 type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly childAgent?: Agent };
@@ -56,6 +57,11 @@ export class LocalRun {
   #broken: CloisterError | null = null;
   #shares: Map<CellId, CellShare> | null = null;
   #mail: MailDelivery | null = null;
+  #questions: QuestionRoom | null = null;
+  /** Whoever requested the run: the caller on a server, or whoever owns the workspace. */
+  requestedBy = 'operator';
+  /** The cells that wait for a person while nothing in them or below them works. */
+  readonly #paused = new Set<CellId>();
   #recordedCrossings: ReadonlyMap<CellId, ReadonlyMap<number, ReceivedCrossing>> | null = null;
   /** Set before anything can happen in the run. */
   root!: LiveCell;
@@ -105,6 +111,8 @@ export class LocalRun {
     const roomIn = this.#accounts.next(frame);
     this.ports.listener?.onFrame?.(frame);
     roomIn?.retryWaiting();
+    this.#nextQuestion(frame);
+    if (this.#questions !== null) this.#notePauses(frame.cell);
     this.#nextMail(frame);
     this.#mail?.deliver(frame);
   }
@@ -148,6 +156,36 @@ export class LocalRun {
     return (this.#mail ??= new MailDelivery(this.door));
   }
 
+  /** Its questions to people. Created with the first one. */
+  get questions(): QuestionRoom {
+    return (this.#questions ??= new QuestionRoom(this, (cell) => this.#digestOf(cell)));
+  }
+
+  #digestOf(cell: CellId): Hash {
+    return this.recorded?.cells.get(cell)?.birth.digest ?? this.getLiveCell(cell)!.agent.digest;
+  }
+
+  /** Nothing is kept about questions before the first one. */
+  #nextQuestion(frame: Frame): void {
+    if (frame.record.type === 'open' || frame.record.type === 'fork')
+      this.requestedBy = frame.record.caller ?? 'operator';
+    if (frame.record.type === 'begin' && frame.record.do === 'ask') this.questions.fold.next(frame);
+    else this.#questions?.fold.next(frame);
+  }
+
+  /** Tells whoever keeps resources for cells which of them wait for people, from the cell of a frame up. */
+  #notePauses(cell: CellId): void {
+    const paused = this.activityOf(cell)?.isPaused === true;
+    if (paused !== this.#paused.has(cell)) {
+      if (paused) this.#paused.add(cell);
+      else this.#paused.delete(cell);
+      this.ports.resources.onPause?.(cell, paused);
+      if (cell === this.root.cellId) this.ports.listener?.onPause?.(paused);
+    }
+    const { parent } = this.getLiveCell(cell) ?? { parent: null };
+    if (parent !== null) this.#notePauses(parent);
+  }
+
   /** What had crossed into a cell before the run was resumed, by ledger entry number. */
   recordedCrossings(cell: CellId): ReadonlyMap<number, ReceivedCrossing> | undefined {
     return this.#recordedCrossings?.get(cell);
@@ -161,6 +199,18 @@ export class LocalRun {
 
   getLiveCell(cell: CellId): LiveCell | undefined {
     return cell === this.root.cellId ? this.root : this.#liveCells?.get(cell);
+  }
+
+  /**
+   * The earliest deadline of the cells above; 0: none. While a cell waits for a person its own deadline moves, and those above it do
+   * not if others work. They end its steps all the same.
+   */
+  earliestDeadlineAbove({ parent }: Pick<LiveCell, 'parent'>): number {
+    const caller = parent === null ? undefined : this.getLiveCell(parent);
+    if (caller === undefined) return 0;
+    const above = this.earliestDeadlineAbove(caller);
+    const { latestDeadline } = caller;
+    return above === 0 || latestDeadline === 0 ? above + latestDeadline : Math.min(above, latestDeadline);
   }
 
   get liveCells(): readonly LiveCell[] {
@@ -204,6 +254,11 @@ export class LocalRun {
   /** The account of a cell, as its frames left it. A cell that a replay starts although no frame created it has a new one. */
   accountFor(cell: CellId, parent: Account | null, caps: Account['caps']): Account {
     return this.#accounts.of(cell) ?? new Account(parent, caps);
+  }
+
+  /** When the cell worked, and when it waited for people. */
+  activityOf(cell: CellId): Account['activity'] | undefined {
+    return this.#accounts.of(cell)?.activity;
   }
 
   /** Why the run cannot continue, if it cannot. */
@@ -265,6 +320,7 @@ export class LocalRun {
       this.#accounts.next(frame);
       // probe: mail-load
       if (!this.follower.onlyRepeats) this.#nextMail(frame);
+      this.#nextQuestion(frame);
     }
     this.#accounts.loseAttempts();
     if (!this.follower.onlyRepeats) admitRecorded(frames, this.door);
@@ -300,6 +356,7 @@ const isOwnWork: Record<RecordType, boolean> = {
   post: true,
   mail: false,
   delivered: false,
+  ruling: false,
   cancel: false,
   close: true,
 };

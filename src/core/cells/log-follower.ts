@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import type { CellId, Failure, Hash } from '#base';
 import type {
   Amounts,
+  AskOperation,
   Attempt,
   Frame,
   FrameRecord,
@@ -15,6 +16,8 @@ import type {
 } from '#contracts';
 import type { Door } from '#core/crossings';
 import type { MailRequester } from './mail-room.ts';
+import type { QuestionRoom } from './question-room.ts';
+import type { ReceivedCrossings } from './received-crossings.ts';
 import { operationKind, operationName } from './operation-records.ts';
 import type { Parent } from './operation-records.ts';
 import type { RecordedRun } from './recorded-run.ts';
@@ -36,6 +39,8 @@ export interface LogFollower {
   mayEnd(door: Door, recorded: Frame | undefined, record: FrameRecord): boolean;
   /** A cell waits for its operations. */
   notifyWaiting(): void;
+  /** Set when it is time to let others work, before a cell continues. Absent: a run that writes waits for the world anyway. */
+  pause?(): Promise<void> | undefined;
 }
 
 export type BeginFrame = Frame & { readonly record: RecordOf<'begin' | 'post'> };
@@ -54,7 +59,9 @@ export type FollowingCell = StepCell &
       markBroken(error: CloisterError): void;
       wasInFlight(cell: CellId, op: number): boolean;
       writePendingResume(): void;
+      readonly questions: QuestionRoom;
     };
+    readonly receivedCrossings: ReceivedCrossings;
     readonly now: number;
     readonly halted: boolean;
     fail(started: InFlightOperation, failure: Failure, more?: SettleExtras): void;
@@ -129,6 +136,8 @@ const resumeOperation = (cell: FollowingCell, started: InFlightOperation, record
         started as InFlightOperation<ReceiveOperation>,
         msLeft(operation.timeoutMs, record.until ?? 0, run),
       );
+    case 'ask':
+      return run.questions.start(cell, started as InFlightOperation<AskOperation>);
     case 'post':
       return;
     default:

@@ -16,6 +16,7 @@ export const operationName = (operation: Operation): string => {
       return 'sleep';
     case 'post':
     case 'receive':
+    case 'ask':
       return operation.name;
     default:
       return operation satisfies never;
@@ -42,6 +43,10 @@ export const beginRecord = (operation: BeginOperation, op: number, at: number, p
     case 'receive': {
       const { name, about, timeoutMs } = operation;
       return { type: 'begin', op, do: 'receive', name, about, ...(timeoutMs > 0 ? { until: at + timeoutMs } : {}) };
+    }
+    case 'ask': {
+      const { name, about, timeoutMs, question } = operation;
+      return { type: 'begin', op, do: 'ask', name, about, until: at + timeoutMs, question };
     }
     default:
       return operation satisfies never;

@@ -67,7 +67,7 @@ export class ReceivedCrossings {
     return seq === 0 && this.#goal !== null ? this.#goal : (this.#live?.get(seq) ?? this.#recorded?.get(seq))?.crossed;
   }
 
-  /** Context added to the cell, in order, without its goal and its children's results: at creation only, or up to its next operation. */
+  /** Context added to the cell, in order, without its goal, its children's results and answers to its questions: at creation only, or up to its next operation. */
   addedContext(when: 'at creation' | 'by now'): readonly Crossed[] {
     const recorded = this.#recorded;
     if (this.#live === undefined && recorded === undefined) return none;
@@ -77,7 +77,7 @@ export class ReceivedCrossings {
     return [/* probe: arrivals-recorded */ ...(recorded?.values() ?? none), ...(this.#live?.values() ?? none)]
       .filter(
         ({ crossed: { kind, to }, frame, mailed }) =>
-          kind !== 'goal' && kind !== 'result' && !mailed && frame < before && to === cellId,
+          kind !== 'goal' && kind !== 'result' && kind !== 'answer' && !mailed && frame < before && to === cellId,
       )
       .map(({ crossed }) => crossed)
       .sort((one, other) => one.seq - other.seq);

@@ -63,6 +63,7 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
       case 'give':
       case 'mail':
       case 'delivered':
+      case 'ruling':
       case 'close':
         break;
       default:

@@ -33,8 +33,12 @@ export class ReplayComparison implements LogFollower {
   #active = 0;
   readonly #idle = Promise.withResolvers<void>();
 
-  constructor(frames: readonly Frame[]) {
+  readonly #pause: (() => Promise<void> | undefined) | undefined;
+
+  /** `pause`: asked again and again whether it is time for others to work. */
+  constructor(frames: readonly Frame[], pause?: () => Promise<void> | undefined) {
     this.#frames = frames;
+    this.#pause = pause;
     for (const frame of frames) {
       const { record, cell } = frame;
       if (isTakenAsRecorded(frame)) this.#replayed.set(frame.no, frame);
@@ -57,6 +61,10 @@ export class ReplayComparison implements LogFollower {
   /** The cell has ended, or waits for what the log does not settle. */
   notifyWaiting(): void {
     if (--this.#active === 0) this.#idle.resolve();
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.#pause?.();
   }
 
   follow(cell: FollowingCell, started: InFlightOperation, frame: BeginFrame, extras: CellFrameExtras): boolean {
@@ -141,6 +149,7 @@ const isTakenAsRecorded = ({ record }: Frame): boolean => {
     case 'give':
     case 'mail':
     case 'delivered':
+    case 'ruling':
     case 'fork':
       return true;
     case 'settle':

@@ -42,6 +42,8 @@ export type StepCell = {
   };
   readonly agent: Agent;
   readonly account: Account;
+  /** The earliest deadline above it that its own may have passed by while it waited for a person; 0: none. */
+  readonly deadlineAbove: number;
   stepKey(no: number): string;
   emit(event: LiveEvent): void;
   settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void;
@@ -97,11 +99,14 @@ export class StepRunner implements StepContext {
 
   /** Starts the work synchronously if there is nothing to wait for: the common case with a log in memory. */
   #start(): void {
-    const { hold, repeat } = this.#started.operation;
+    const { hold, repeat, about, deadline } = this.#started.operation;
     if (this.#waiting !== undefined) return this.#watchDeadline();
     if (hold !== undefined && !this.#held) return this.#fail(this.#refusal());
+    // What a person allowed is not asked again after a crash, so their answer must be there before the call is made. A call that is
+    // only recorded, because nobody allowed it, has no deadline.
+    const isAllowed = about?.['ask'] !== undefined && deadline !== undefined;
     // probe: step-intent-durable
-    const durable = hold !== undefined || repeat !== 'free' ? this.#ports.log.durable() : undefined;
+    const durable = hold !== undefined || repeat !== 'free' || isAllowed ? this.#ports.log.durable() : undefined;
     const slots = this.#slots;
     if (durable === undefined && slots === undefined) return this.#work();
     this.#watchDeadline();
@@ -170,10 +175,17 @@ export class StepRunner implements StepContext {
 
   /** While the step waits to start, only the deadline can end it. */
   #watchDeadline(): void {
-    const { deadline = 0 } = this.#started.operation;
+    const deadline = this.#deadline;
     if (deadline === 0) return;
     const leftMs = Math.max(0, deadline - this.#owner.run.time());
     this.#stopTimer = this.#ports.clock.timer(leftMs, () => this.#stop({ code: 'deadline_passed' }));
+  }
+
+  /** Its own, or an earlier one above; 0: none. */
+  get #deadline(): number {
+    const { deadline = 0 } = this.#started.operation;
+    const { deadlineAbove } = this.#owner;
+    return deadline === 0 || deadlineAbove === 0 ? deadline : Math.min(deadline, deadlineAbove);
   }
 
   #work(): void {
@@ -181,7 +193,8 @@ export class StepRunner implements StepContext {
     if (this.#isSettled) return;
     const { operation } = this.#started;
     const { run } = this.#owner;
-    const { timeoutMs, timeoutCode, deadline = 0 } = operation;
+    const { timeoutMs, timeoutCode } = operation;
+    const deadline = this.#deadline;
     try {
       this.#stopTimer?.();
       const now = (this.#workStartedAt = run.time());

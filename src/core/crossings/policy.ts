@@ -68,6 +68,9 @@ const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic, u
       // It is part of the request, so whoever may give the goal may attach files to it; to the root only.
       if (from !== 'outside' || to === 'outside' || to.parent !== null) return null;
       return has(to, 'goal') ? kind : null;
+    case 'answer':
+      // The run crosses one only for a question that the cell asked, from somebody who may answer it.
+      return from === 'outside' && to !== 'outside' ? kind : null;
     case 'result':
       if (from === 'outside' || endOf(to) !== (from.parent ?? 'outside')) return null;
       return /* probe: policy-result */ has(from, kind) ? kind : null;

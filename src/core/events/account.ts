@@ -8,9 +8,12 @@
 //   account-memory-is-a-level. Not a sum: what a cell holds now counts in every account above it, until the cell ends.
 import type { Amounts, Cost, Spent } from '#contracts';
 import type { BudgetShortage } from './budget-shortage.ts';
+import { CellActivity } from './cell-activity.ts';
 
 export class Account {
   readonly caps: Amounts;
+  /** When its cell works, and when it waits for people. */
+  readonly activity: CellActivity;
   /** What the owner's newest attempt held. Descendants leave this much free for the owner's next attempt. */
   floor: Amounts = noAmounts;
 
@@ -38,6 +41,7 @@ export class Account {
 
   constructor(parent: Account | null, caps: Amounts) {
     this.caps = caps;
+    this.activity = new CellActivity(parent?.activity ?? null);
     this.#selfAndAncestors = parent === null ? [this] : [this, ...parent.#selfAndAncestors];
   }
 

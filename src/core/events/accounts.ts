@@ -28,14 +28,15 @@ export class Accounts {
   }
 
   /** The account in which the frame made room, if it did: holds that wait there and above may now fit. */
-  next({ record, cell }: Frame): Account | undefined {
+  next(frame: Frame): Account | undefined {
+    const { record, cell } = frame;
     switch (record.type) {
       case 'open':
         this.#rootCell = record.birth.cell;
         this.#root = createAccount(record.birth, null);
         return undefined;
       case 'begin':
-        return this.#begin(this.of(cell), record);
+        return this.#begin(this.of(cell), record, frame);
       case 'post':
         if (isCountedStep(record)) this.of(cell)?.countStep();
         return undefined;
@@ -47,6 +48,7 @@ export class Accounts {
         return undefined;
       case 'settle':
         if (record.ended !== undefined) this.#end(record.ended.cell);
+        this.of(cell)?.activity.end(record.op, frame);
         return this.of(cell)?.settle(record.op, record.cost, record.uncertain);
       case 'resume':
         this.loseAttempts();
@@ -59,6 +61,7 @@ export class Accounts {
       case 'give':
       case 'mail':
       case 'delivered':
+      case 'ruling':
       case 'cancel':
       case 'close':
         return undefined;
@@ -75,9 +78,11 @@ export class Accounts {
     for (const account of this.#all()) account.loseHolds();
   }
 
-  #begin(account: Account | undefined, record: RecordOf<'begin'>): Account | undefined {
+  #begin(account: Account | undefined, record: RecordOf<'begin'>, frame: Frame): Account | undefined {
     const { birth, hold, op } = record;
     if (isCountedStep(record)) account?.countStep();
+    const kind = activity(record);
+    if (kind !== null) account?.activity.begin(op, kind, frame);
     if (hold !== undefined) account?.beginAttempt(op, hold, record.waits === true);
     if (birth !== undefined) {
       account?.countSpawn();
@@ -92,7 +97,8 @@ export class Accounts {
 
   #end(cell: CellId): void {
     this.of(cell)?.setMemoryBytes(0);
-    if (!this.#keepsEnded) this.#others?.delete(cell);
+    // Its caller may still ask how long it waited for people.
+    if (!this.#keepsEnded && this.of(cell)?.activity.pauses.length === 0) this.#others?.delete(cell);
   }
 
   *#all(): Iterable<Account> {
@@ -105,6 +111,24 @@ const createAccount = ({ caps, floor }: Birth, parent: Account | null): Account 
   const account = new Account(parent, caps);
   if (floor !== undefined) account.floor = floor;
   return account;
+};
+
+/** Whether a cell works while this operation lasts, or waits for a person; null: neither. */
+const activity = (record: RecordOf<'begin'>): 'work' | 'ask' | null => {
+  switch (record.do) {
+    case 'step':
+      return 'work';
+    case 'ask':
+      return 'ask';
+    // A back-off is a part of an attempt; a time-out only watches others.
+    case 'sleep':
+      return record.about?.['why'] === 'time-out' ? null : 'work';
+    case 'child':
+    case 'receive':
+      return null;
+    default:
+      return unknownKind(record.do, null);
+  }
 };
 
 /** A step that counts for the limit of steps. */

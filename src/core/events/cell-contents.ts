@@ -93,6 +93,7 @@ export class RunContents {
       case 'give':
       case 'mail':
       case 'delivered':
+      case 'ruling':
       case 'cancel':
         return;
       default:

@@ -45,3 +45,7 @@ export const eventEnvelope = (event: EventBody, nameOf: (cell: CellId) => string
       };
   }
 };
+
+/** a … z, za … zz, zza …: these sort in order of occurrence. */
+export const suffixLetters = (index: number): string =>
+  index < 25 ? String.fromCodePoint(97 + index) : `z${suffixLetters(index - 25)}`;

@@ -70,6 +70,7 @@ export class FailureNotes {
       case 'give':
       case 'mail':
       case 'delivered':
+      case 'ruling':
       case 'cancel':
       case 'close':
         return;

@@ -51,6 +51,7 @@ export class MailDirectoryFold {
       case 'resume':
       case 'fork':
       case 'delivered':
+      case 'ruling':
       case 'cancel':
       case 'close':
         return;
@@ -60,7 +61,7 @@ export class MailDirectoryFold {
   }
 }
 
-const isReceive: Record<BeginKind, boolean> = { receive: true, step: false, child: false, sleep: false };
+const isReceive: Record<BeginKind, boolean> = { receive: true, step: false, child: false, sleep: false, ask: false };
 
 const addMember = (
   directory: Directory,

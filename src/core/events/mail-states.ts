@@ -80,6 +80,7 @@ const recordChanges = (frame: Frame, state: State): readonly MutableReport[] => 
     case 'resume':
     case 'fork':
     case 'give':
+    case 'ruling':
     case 'cancel':
     case 'close':
       return [];

@@ -16,12 +16,13 @@ import type {
 import { followTasks } from '#core/tasks';
 import type { TaskFold } from '#core/tasks';
 import { addDetails } from './add-details.ts';
-import { eventEnvelope } from './event-envelope.ts';
+import { eventEnvelope, suffixLetters } from './event-envelope.ts';
 import type { EventBody } from './event-envelope.ts';
 import { EventErrors } from './event-errors.ts';
 import { crossingEvents, mailEvents } from './frame-events.ts';
 import { followMessageStates } from './mail-states.ts';
 import type { MessageFold } from './mail-states.ts';
+import { questionEnd, questionEvent, rulingEvent } from './question-events.ts';
 import { followAttempt, startWindow } from './window-states.ts';
 import type { WindowState } from './window-states.ts';
 
@@ -31,6 +32,8 @@ type Size = { readonly bytes: number; readonly chars: number };
 type AttemptInfo = Size & Pick<Attempt, 'turn' | 'model'>;
 type OpenOperation = {
   readonly begin: RecordOf<'begin'>;
+  /** The number of the frame that began it. */
+  readonly frame: number;
   readonly at: number;
   /** For a model request: the attempt without its view, which may be large. */
   readonly attempt: AttemptInfo | undefined;
@@ -86,10 +89,6 @@ const taskEvents = (frame: Frame, { tasks }: State): readonly EventBody[] =>
     return { type: 'task', cell, task: id, title, assignee, dependsOn, status, attempt, reason };
   });
 
-/** a … z, za … zz, zza …: these sort in order of occurrence. */
-const suffixLetters = (index: number): string =>
-  index < 25 ? String.fromCodePoint(97 + index) : `z${suffixLetters(index - 25)}`;
-
 const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
   const { record, cell } = frame;
   switch (record.type) {
@@ -120,6 +119,8 @@ const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
       const ended = settleEvents(frame, { type: 'settle', op, ok, value, failure }, state);
       return [...began, ...crossingEvents(frame), ...ended];
     }
+    case 'ruling':
+      return [...crossingEvents(frame), rulingEvent(frame, record, state.open.get(`${cell}/${record.op}`)?.frame)];
     case 'held':
     case 'mail':
     case 'delivered':
@@ -168,7 +169,7 @@ const beginEvents = (frame: Frame, begin: RecordOf<'begin'>, state: State): read
   const { op, about, birth, name } = begin;
   const info = attempt && attemptInfo(attempt);
   const goal = birth === undefined ? noSize : textSize(contentFor(frame, birth.cell, 'goal'));
-  state.open.set(`${cell}/${op}`, { begin, at, attempt: info, goal });
+  state.open.set(`${cell}/${op}`, { begin, frame: frame.no, at, attempt: info, goal });
   if (info !== undefined) return [...windowChanges(frame, op, state), modelStart(cell, op, info)];
   const ms = Math.max(0, (begin.until ?? at) - at);
   switch (begin.do) {
@@ -178,6 +179,8 @@ const beginEvents = (frame: Frame, begin: RecordOf<'begin'>, state: State): read
     case 'child':
       if (birth === undefined) return [];
       return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent, tool: calledName(name) }];
+    case 'ask':
+      return begin.question === undefined ? [] : [questionEvent(frame, begin, begin.question)];
     case 'step':
     case 'receive': {
       if (name === 'wait:spawned') return [{ type: 'wait-start', cell, op, ms, for: 'spawned' }];
@@ -253,6 +256,7 @@ const settleEvents = (frame: Frame, settle: RecordOf<'settle'>, state: State): r
   const { begin, attempt } = started;
   if (attempt !== undefined) return [modelEnd(cell, settle, attempt, state)];
   if (begin.birth !== undefined) return childEnd(frame, settle, started, state);
+  if (begin.do === 'ask') return [questionEnd(frame, settle, started.frame)];
   const tool = toolName(begin.name);
   if (tool === undefined) return [];
   const value = ok ? (settle.value as ToolResultValue | null) : null;

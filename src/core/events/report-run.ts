@@ -134,6 +134,7 @@ const readFrame = (states: Map<CellId, CellState>, { record, cell: id, at, attem
     case 'give':
     case 'mail':
     case 'delivered':
+    case 'ruling':
     case 'cancel':
       return;
     default:

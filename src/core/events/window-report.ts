@@ -15,10 +15,17 @@ import type {
 import { followAttempt, startWindow } from './window-states.ts';
 import type { WindowState, VisibleSegment } from './window-states.ts';
 
-/** `frames`: one run in log order. Cells are in order of creation. */
-export const windowReport = (frames: readonly Frame[]): readonly CellWindow[] => {
+/** `frames`: one run in log order. Cells are in order of creation. `pause`: as for `reportRun`. */
+export const windowReport = async (
+  frames: readonly Frame[],
+  pause?: () => Promise<void> | undefined,
+): Promise<readonly CellWindow[]> => {
   const cells = new Map<CellId, CellWindowState>();
-  for (const frame of frames) watchFrame(cells, frame);
+  for (const frame of frames) {
+    watchFrame(cells, frame);
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
+  }
   return [...cells.values()].map(cellWindow);
 };
 
@@ -56,6 +63,7 @@ const watchFrame = (cells: Map<CellId, CellWindowState>, frame: Frame): void => 
     case 'resume':
     case 'fork':
     case 'delivered':
+    case 'ruling':
     case 'cancel':
     case 'close':
       return;

@@ -18,11 +18,12 @@ export const fromAiTool = (name: string, tool: AiTool, field: string, reject: Re
   if (typeof description === 'function')
     return reject(`${field}.description`, 'text; there is no context for a function');
   if (contextSchema !== undefined) return reject(`${field}.contextSchema`, 'none: there is no tool context');
-  if (needsApproval !== undefined && needsApproval !== false)
-    return reject(`${field}.needsApproval`, 'none: nobody would be asked');
+  if (!['undefined', 'boolean', 'function'].includes(typeof needsApproval))
+    return reject(`${field}.needsApproval`, 'true, false or a function');
   return {
     name,
     ...(description === undefined ? {} : { description }),
+    ...aiApproval(needsApproval),
     inputSchema: aiSchema(tool.inputSchema) as ToolDefinition['inputSchema'],
     execute: async (args, { signal, key }) => {
       const options = { toolCallId: key, messages: [], abortSignal: signal, context: undefined };
@@ -34,7 +35,15 @@ export const fromAiTool = (name: string, tool: AiTool, field: string, reject: Re
   };
 };
 
+/** A function gets the arguments and no messages. What it decides later, in a promise, comes too late: such calls ask. */
+const aiApproval = (needsApproval: unknown): Pick<ToolDefinition, 'approve'> => {
+  if (typeof needsApproval !== 'function') return needsApproval === true ? { approve: true } : {};
+  const options = { toolCallId: '', messages: [], context: undefined };
+  return { approve: (args) => (needsApproval as NeedsApproval)(args, options) as boolean };
+};
+
 type AiToolExtras = { readonly type?: unknown; readonly needsApproval?: unknown; readonly contextSchema?: unknown };
+type NeedsApproval = (args: JsonObject, options: object) => unknown;
 type Execute = (args: JsonObject, options: object) => unknown;
 type ToModelOutput = (options: object) => unknown;
 

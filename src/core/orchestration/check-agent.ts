@@ -3,6 +3,7 @@ import { CloisterError, nearestName } from '#base';
 import { checkShape, object } from '#base/shapes';
 import { budgetShape } from '#contracts';
 import type { Agent, AgentShortForms, Budget, BuiltinTool } from '#contracts';
+import { givenMarks, markedNames } from './approval-marks.ts';
 import { checkMailOptions } from './check-mail-options.ts';
 import { expandOptions } from './expand-options.ts';
 import type { ExpandedOptions } from './expand-options.ts';
@@ -34,6 +35,7 @@ export const readAgentOptions = (options: AgentShortForms): ExpandedOptions => {
   const twice = repeatedName(expanded.skills ?? []);
   if (twice !== undefined) reject('skills', `unique names; "${twice}" is used twice`);
   checkMailOptions(expanded, reject);
+  checkMarks(expanded, reject);
   const { timeout_ms: timeoutMs, llmTimeout } = expanded.limits ?? {};
   if (timeoutMs !== undefined && llmTimeout !== undefined && llmTimeout > timeoutMs)
     reject('limits.llmTimeout', `at most timeout_ms (${timeoutMs})`);
@@ -54,6 +56,7 @@ const checkTools = ({ tools = [], agents = [], skills = [], gather }: ExpandedOp
   if (gather !== undefined && agents.length === 0) reject('gather', 'at least one sub-agent in `agents`');
   const names = [
     'read_output',
+    'ask_person',
     ...(skills.length === 0 ? [] : [skillToolName]),
     ...tools.map((tool) => (typeof tool === 'string' ? (isBuiltin(tool) ? tool : `${tool}__`) : nameOf(tool))),
     ...agents.map(({ signature: { modelToolName } }) => modelToolName),
@@ -63,6 +66,31 @@ const checkTools = ({ tools = [], agents = [], skills = [], gather }: ExpandedOp
   if (duplicate === undefined) return;
   const holders = agents.filter(({ signature: { modelToolName } }) => modelToolName === duplicate);
   reject('tools', `unique tool names; "${duplicate}" is used twice${holdersText(holders)}`);
+};
+
+/** What a mark names must be there. Tools of a server are known only once it is asked. */
+const checkMarks = (
+  { approve = [], tools = [], agents = [], skills = [], gather, spawns }: ExpandedOptions,
+  reject: RejectField,
+): void => {
+  const names = tools.map((tool) => (typeof tool === 'string' ? tool : tool.name));
+  const spawnable = (spawns?.agents ?? []).map((agent) => (typeof agent === 'string' ? agent : agent.name));
+  const markable = {
+    tools: [...names, ...(skills.length === 0 ? [] : [skillToolName]), ...(gather === undefined ? [] : ['gather'])],
+    servers: tools.flatMap((tool) =>
+      typeof tool === 'string' ? (isBuiltin(tool) ? [] : [tool]) : 'list' in tool ? [tool.name] : [],
+    ),
+    agents,
+    spawnable,
+  };
+  const absent = Object.keys(givenMarks(approve)).find((name) => markedNames(name, markable).length === 0);
+  if (absent === undefined) return;
+  const known = [...new Set([...markable.tools, ...agents.map(({ signature }) => signature.toolName), ...spawnable])];
+  const suggestion = nearestName(absent, known);
+  reject(
+    'approve',
+    `its own tools (${known.join(', ') || 'it has none'}); got ${JSON.stringify(absent)}${suggestion === null ? '' : `; did you mean "${suggestion}"?`}`,
+  );
 };
 
 const isBuiltin = (tool: string): boolean => builtins.includes(tool as BuiltinTool);

@@ -8,6 +8,7 @@ import type {
   AgentOptions,
   AgentShortForms,
   AgentPermissions,
+  ApprovalMarks,
   Budget,
   BuiltinTool,
   CallableTool,
@@ -26,8 +27,9 @@ import type {
   NamedSource,
 } from '#contracts';
 import { spawnCapsDefault } from '#core/registry';
-import { builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool } from '#core/session';
-import { toToolName } from '#core/rules';
+import { askPersonTool, builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool } from '#core/session';
+import { addMarks, toToolName } from '#core/rules';
+import { givenMarks, marksInForce } from './approval-marks.ts';
 import { agentToolSchema, gatherSchema } from './agent-tool-schema.ts';
 import { readAgentOptions } from './check-agent.ts';
 import type { ExpandedOptions } from './expand-options.ts';
@@ -49,7 +51,10 @@ export const defineTool = <const S extends Schema>(options: ToolOptions<S>): Too
   options as unknown as ToolDefinition;
 
 /** What an agent file cannot set itself. Default: as in code. */
-export type OperatorSettings = Partial<Pick<AgentCaps, 'inheritable' | 'depth'>>;
+export type OperatorSettings = Partial<Pick<AgentCaps, 'inheritable' | 'depth'>> & {
+  /** Marks for approval, whatever tools the agent has. They are added to its own. */
+  readonly approve?: ApprovalMarks;
+};
 
 /** `file`: the path of the agent file; null for an agent defined in code. */
 export const buildAgent = (given: AgentShortForms, file: string | null, operator: OperatorSettings = {}): Agent => {
@@ -96,7 +101,7 @@ export const buildAgent = (given: AgentShortForms, file: string | null, operator
       spawnable: Object.freeze((options.spawns?.agents ?? []).filter((agent) => typeof agent !== 'string')),
       compactor: options.compaction === undefined ? null : compactorFor(options.name, options.compaction, file),
     },
-    permissions: toPermissions(options),
+    permissions: toPermissions(options, operator),
     team: null,
   });
 };
@@ -104,7 +109,7 @@ export const buildAgent = (given: AgentShortForms, file: string | null, operator
 const plainText = Object.freeze({ format: 'text' as const });
 
 /** An agent with a mail tool takes part in mail, with or without `messages`. */
-const toPermissions = (options: ExpandedOptions): AgentPermissions => {
+const toPermissions = (options: ExpandedOptions, operator: OperatorSettings): AgentPermissions => {
   const { grants = grantsDefault, share = [], messages, topics = [], tools = [] } = options;
   const { hear = [], say = [] } = isList(topics) ? { hear: topics, say: topics } : topics;
   const usesMail = messages !== undefined || tools.some((tool) => typeof tool === 'string' && isMailTool(tool));
@@ -113,6 +118,8 @@ const toPermissions = (options: ExpandedOptions): AgentPermissions => {
     share: Object.freeze([...share]),
     messages: usesMail ? Object.freeze([...(messages ?? ['parent', 'children'])]) : null,
     topics: { hear: [...hear], say: [...say] },
+    approve: addMarks(givenMarks(options.approve ?? []), operator.approve ?? {}),
+    asks: options.asks ?? false,
   };
 };
 
@@ -182,9 +189,13 @@ export const completeDefinition = (fields: AgentFields): Agent => {
   const { input, output } = signature;
   const { limits, inheritable, depth, budget, budgetGroup } = caps;
   const { spawns, compactor } = children;
-  const { grants, share, messages, topics } = permissions;
+  const { grants, share, messages, topics, asks } = permissions;
   for (const group of [signature, resources, caps, children, permissions, team]) Object.freeze(group);
   const schemas = toolSchemas(fields);
+  const approve = marksInForce(
+    fields,
+    schemas.map(({ name }) => name),
+  );
   const definition: AgentDefinition = deepFreeze({
     prompt: fillPrompt(fields.prompt, output, limits),
     ...(fields.promptBy === undefined ? {} : { promptBy: fields.promptBy }),
@@ -203,6 +214,8 @@ export const completeDefinition = (fields: AgentFields): Agent => {
     ...(topics.hear.length + topics.say.length === 0 ? {} : { topics }),
     ...(team === null ? {} : { team: team.rules }),
     ...(resources.given === undefined ? {} : { given: resources.given }),
+    ...(Object.keys(approve).length === 0 ? {} : { approve }),
+    ...(asks ? { asks } : {}),
     limits,
     ...(spawns === null || isSameJson(inheritable, limits) ? {} : { inheritable }),
     ...(depth === depthDefault ? {} : { depth }),
@@ -237,7 +250,8 @@ const isTool = (tool: AnyTool): tool is CallableTool => typeof tool === 'object'
 const withoutInfinity = (budget: Budget | undefined): Budget =>
   Object.fromEntries(Object.entries(omitUndefined(budget)).filter(([, amount]) => amount !== Infinity));
 
-const toolSchemas = ({ resources, children: { agents, gather } }: AgentFields): readonly ToolSchema[] => {
+const toolSchemas = ({ resources, children, permissions }: AgentFields): readonly ToolSchema[] => {
+  const { agents, gather } = children;
   const { tools, builtins, sources, servers, skills, canReadOutput } = resources;
   const own = [...tools, ...skillTools(skills)].map(({ name, description, inputSchema }) => ({
     name,
@@ -246,6 +260,7 @@ const toolSchemas = ({ resources, children: { agents, gather } }: AgentFields): 
   }));
   const all: ToolSchema[] = [...own, ...builtins.map((name) => builtinSchemas[name]), ...agents.map(agentToolSchema)];
   if (gather !== null) all.push(gatherSchema(agents));
+  if (permissions.asks) all.push(askPersonTool.schema);
   if (canReadOutput || all.length + sources.length + servers.length > 0) all.push(builtinSchemas.read_output);
   return all;
 };

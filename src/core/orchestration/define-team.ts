@@ -62,7 +62,7 @@ const toTeamRules = (options: TeamOptions): TeamRules => {
 
 const [planTasksDefault, planDepthDefault] = [200, 20];
 
-/** The agents that plan and answer have no tools, no sub-agents and no mail. */
+/** The agents that plan and answer have no tools, no sub-agents and no mail, and ask nobody. */
 const buildCoordinator = (agent: Agent, rules: TeamRules): NonNullable<AgentTeam['coordinator']> => {
   const { signature, children, permissions } = agent;
   const resources = { ...agent.resources, tools: [], builtins: [], sources: [], servers: [], skills: [] };
@@ -70,7 +70,7 @@ const buildCoordinator = (agent: Agent, rules: TeamRules): NonNullable<AgentTeam
     ...agent,
     resources,
     children: { ...children, agents: [], gather: null, agentsAtOnce: null, spawns: null, spawnable: [] },
-    permissions: { ...permissions, messages: null, topics: { hear: [], say: [] }, share: [] },
+    permissions: { ...permissions, messages: null, topics: { hear: [], say: [] }, share: [], asks: false },
   };
   return Object.freeze({
     plans: completeDefinition({ ...bare, signature: { ...signature, output: planFormat(rules) } }),

@@ -10,13 +10,15 @@ type Options = Readonly<Record<string, unknown>>;
 export const expandShortForms = (options: Options, reject: RejectField): Options => {
   const expanded: Record<string, unknown> = { ...options };
   for (const key of lists) if (key in expanded) expanded[key] = toList(expanded[key]);
-  if (typeof expanded['topics'] === 'string') expanded['topics'] = [expanded['topics']];
+  for (const key of listsOrBlocks) if (typeof expanded[key] === 'string') expanded[key] = [expanded[key]];
   if ('gather' in expanded) expanded['gather'] = toGather(expanded['gather']);
   moveLimits(expanded, reject);
   moveSettings(expanded, reject);
   if ('spawns' in expanded) expanded['spawns'] = toSpawns(expanded['spawns'], expanded['agents']);
   return Object.fromEntries(Object.entries(expanded).filter(([, value]) => value !== undefined));
 };
+
+const listsOrBlocks = ['topics', 'approve'];
 
 const lists = ['models', 'tools', 'skills', 'agents', 'grants', 'share', 'messages'];
 

@@ -44,7 +44,8 @@ export const forkFrames = (
   const cut = cutAt(recorded, options.at);
   if (recorded.cancelled !== null && recorded.cancelled.no < cut.frame)
     throw invalid('The run was cancelled before that point.');
-  checkBudget(frames[0]!, recorded.root.birth, options.budgetMax);
+  if (!isWithinBudget(frames[0]!, recorded.root.birth, options.budgetMax))
+    throw invalid('A fork keeps the budget of its run, which is above yours. Start a new run instead.');
   const amendment = withoutSecrets(amendmentOf(recorded, options, cut), redact);
   const kept = [...frames.slice(0, cut.frame), ...settledAfterCut(frames, cut.frame)];
   const from = { run: frames[0]!.run, frames: kept.length, hash: framesHash(kept), at: cut.at, forkedAt: now };
@@ -62,11 +63,10 @@ export const forkFrames = (
   return [...prefix.map((frame, no): Frame => ({ ...frame, run, no })), fork];
 };
 
-/** Throws `fork_invalid` if the run's own budget, which the fork keeps, is above this one in any unit. */
-const checkBudget = ({ at }: Frame, { caps, deadline }: Birth, budgetMax: Budget = {}): void => {
+/** Whether a run's own budget is not above this one in any unit. */
+export const isWithinBudget = ({ at }: Frame, { caps, deadline }: Birth, budgetMax: Budget = {}): boolean => {
   const isLater = budgetMax.ms !== undefined && (deadline === 0 || deadline - at > budgetMax.ms);
-  if (isLater || !isSameJson(lowerCaps(budgetMax, caps), caps))
-    throw invalid('A fork keeps the budget of its run, which is above yours. Start a new run instead.');
+  return !isLater && isSameJson(lowerCaps(budgetMax, caps), caps);
 };
 
 const withoutSecrets = (amendment: Amendment, redact: ForkPorts['redact']): Amendment =>
@@ -174,6 +174,8 @@ const isKeptAfterCut = (kind: BeginKind): boolean => {
     case 'child':
     case 'sleep':
     case 'receive':
+    // The answer belongs to the run that asked.
+    case 'ask':
       return false;
     default:
       return unknownKind(kind, false);

@@ -1,9 +1,9 @@
 // Calls several sub-agents in parallel, waits for all of them or the timeout, and merges their findings.
 import type { JsonObject } from '#base';
-import type { Agent, Settlement, Source } from '#contracts';
+import type { Agent, ChildOperation, OwnOperation, Settlement, Source } from '#contracts';
 import { bytesForEach, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
 import { limitFailure } from '#core/session';
-import type { LazyOperation, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
+import type { ChildStart, LazyOperation, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
 import { beginChild, hasAnswered, readChildResult } from './agent-tool.ts';
 import type { ChildGoal } from './agent-tool.ts';
 import { gatherSchema } from './agent-tool-schema.ts';
@@ -33,17 +33,32 @@ const readTaskGoal = ({ prompt, input, reason }: Task): ChildGoal => ({
   reason,
 });
 
+/** How soon it looks again, at the earliest, whether a member still waits for a person: also a part of the time it has waited. */
+const askedAgainMs = 1_000;
+const askedAgainPart = 1 / 16;
+
 class GatherChain implements ToolCallChain {
   readonly begin: readonly LazyOperation[];
   readonly #agents: readonly Agent[];
+  readonly #children: (ChildOperation | undefined)[] = [];
   readonly #names: readonly string[];
   readonly #session: Session;
   readonly #outputNumbers: readonly number[];
+  readonly #timeoutMs: number;
+  readonly #startedAt: number;
   readonly #settled: { settled: Settlement<unknown>; no: number }[] = [];
+  /** How long each had waited for people when it was last looked at. */
+  readonly #askedMs: number[] = [];
+  #lookedAt: number;
   #unsettled: number;
   #timedOut = false;
 
-  constructor(children: readonly LazyOperation[], agents: readonly Agent[], timeoutMs: number, session: Session) {
+  constructor(
+    children: readonly (() => OwnOperation | ChildStart)[],
+    agents: readonly Agent[],
+    timeoutMs: number,
+    session: Session,
+  ) {
     this.#agents = agents;
     this.#names = numberDuplicates(agents.map(({ signature: { toolName } }) => toolName));
     this.#session = session;
@@ -51,19 +66,54 @@ class GatherChain implements ToolCallChain {
       session.cell.nextOutputNumber(modelToolName),
     );
     this.#unsettled = children.length;
-    this.begin = [...children, { do: 'sleep', ms: timeoutMs, why: 'time-out' }];
+    this.#timeoutMs = timeoutMs;
+    this.#startedAt = session.cell.runtime.now;
+    this.#lookedAt = this.#startedAt;
+    this.begin = [
+      ...children.map((child, place) => () => this.#noteChild(child, place)),
+      { do: 'sleep', ms: timeoutMs, why: 'time-out' },
+    ];
+  }
+
+  #noteChild(begin: () => OwnOperation | ChildStart, place: number): OwnOperation | ChildStart {
+    const start = begin();
+    return 'child' in start ? { ...start, begun: (child) => void (this.#children[place] = child) } : start;
   }
 
   onSettled(place: number, settled: Settlement<unknown>, no: number): ChainStep {
-    if (place === this.#names.length) {
+    if (place >= this.#names.length) {
       // The timeout, or its cancellation after all agents have answered.
-      this.#timedOut = true;
-      return this.#unsettled === 0 ? { end: this.#end() } : { cancel: { code: 'deadline_passed' } };
+      const late = this.#lateMembers();
+      this.#timedOut = late.ms === 0;
+      if (this.#unsettled === 0) return { end: this.#end() };
+      const cancel = { reason: { code: 'deadline_passed' }, places: late.places } as const;
+      return late.ms === 0 ? { cancel } : { cancel, begin: [{ do: 'sleep', ms: late.ms, why: 'time-out' }] };
     }
     this.#settled[place] = { settled, no };
     this.#unsettled--;
     if (this.#unsettled > 0) return {};
-    return this.#timedOut ? { end: this.#end() } : { cancel: { code: 'cancelled' } };
+    return this.#timedOut ? { end: this.#end() } : { cancel: { reason: { code: 'cancelled' } } };
+  }
+
+  /** The places of those that have used up their time, and how long until the next one has; waiting for a person does not count. */
+  #lateMembers(): { readonly places: readonly number[]; readonly ms: number } {
+    const { runtime } = this.#session.cell;
+    const left = this.#names.map((_, place) => {
+      const child = this.#children[place];
+      if (this.#settled[place] !== undefined || child === undefined) return 0;
+      const askedMs = runtime.askedMs(child);
+      const leftMs = Math.max(0, this.#startedAt + this.#timeoutMs + askedMs - runtime.now);
+      const hasOnlyWaited = askedMs - (this.#askedMs[place] ?? 0) >= runtime.now - this.#lookedAt;
+      this.#askedMs[place] = askedMs;
+      if (askedMs === 0 || leftMs === 0) return 0;
+      return hasOnlyWaited ? Math.max(leftMs, askedMs * askedAgainPart) : leftMs;
+    });
+    this.#lookedAt = runtime.now;
+    const waiting = left.filter((ms) => ms > 0);
+    return {
+      places: left.flatMap((ms, place) => (ms === 0 && this.#settled[place] === undefined ? [place] : [])),
+      ms: waiting.length === 0 ? 0 : Math.max(askedAgainMs, Math.ceil(Math.min(...waiting))),
+    };
   }
 
   #end(): CallEnd {

@@ -7,7 +7,9 @@ export {
   startableAgents,
   toModel,
 } from './define-agent.ts';
+export { ownMarks } from './approval-marks.ts';
 export { linkSpawns } from './link-spawns.ts';
+export { agentMarker } from './mark-agents.ts';
 export { lowerCaps } from '#core/cells';
 export { modelShape } from './option-shapes.ts';
 export { defineTeam, teamRoster, buildTeam } from './define-team.ts';

@@ -4,7 +4,8 @@
 //       name changes nothing for it.
 import { unknownNameText } from '#base';
 import type { Agent } from '#contracts';
-import { completeDefinition, startableAgents } from './define-agent.ts';
+import { startableAgents } from './define-agent.ts';
+import { agentsChildrenFirst, withStartable } from './replace-agents.ts';
 
 type LinkPorts = {
   /** The agents that can be named. */
@@ -22,7 +23,7 @@ export const linkSpawns = (agents: readonly Agent[], { known, report }: LinkPort
     named.set(agent, found);
     return [...startableAgents(agent), ...found];
   };
-  const order = childrenFirst(agents, childrenOf, (cycle) =>
+  const order = agentsChildrenFirst(agents, childrenOf, (cycle) =>
     report(
       cycle.at(-1)!,
       `spawns.agents: agents cannot spawn each other in a cycle: ${[...cycle, cycle[0]!].map(({ name }) => name).join(' → ')}. An agent can spawn itself as "self".`,
@@ -58,53 +59,11 @@ const findNamed = (agent: Agent, { known, report }: LinkPorts): readonly Agent[]
     return [];
   });
 
-/** Every agent after those that it may start. Trees are deep, so the stack is our own. */
-const childrenFirst = (
-  agents: readonly Agent[],
-  childrenOf: (agent: Agent) => readonly Agent[],
-  onCycle: (cycle: readonly Agent[]) => void,
-): readonly Agent[] => {
-  const order: Agent[] = [];
-  const state = new Map<Agent, 'open' | 'done'>();
-  for (const start of agents) {
-    const stack = state.has(start) ? [] : [{ agent: start, pending: [...childrenOf(start)] }];
-    state.set(start, state.get(start) ?? 'open');
-    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-      const child = top.pending.shift();
-      if (child === undefined) {
-        state.set(top.agent, 'done');
-        order.push(top.agent);
-        stack.pop();
-      } else if (state.get(child) === 'open') {
-        onCycle(stack.slice(stack.findIndex(({ agent }) => agent === child)).map(({ agent }) => agent));
-      } else if (!state.has(child)) {
-        state.set(child, 'open');
-        stack.push({ agent: child, pending: [...childrenOf(child)] });
-      }
-    }
-  }
-  return order;
-};
-
 /** `linked`: what has become of the agents that it may start. */
 const linkOne = (agent: Agent, named: readonly Agent[], linked: ReadonlyMap<Agent, Agent>): Agent => {
   if (named.length === 0 && startableAgents(agent).every((one) => linked.get(one) === one)) return agent;
-  const { children, team } = agent;
-  const link = (one: Agent): Agent => linked.get(one) ?? one;
-  const spawnable = [...children.spawnable, ...named];
-  const inOrder = (children.spawns?.agents ?? []).flatMap((name) => spawnable.find((one) => one.name === name) ?? []);
-  const { coordinator = null } = team ?? {};
-  return completeDefinition({
-    ...agent,
-    children: {
-      ...children,
-      agents: Object.freeze(children.agents.map(link)),
-      spawnable: Object.freeze(inOrder.map(link)),
-    },
-    team: team && {
-      ...team,
-      members: team.members.map(link),
-      coordinator: coordinator && { plans: link(coordinator.plans), answers: link(coordinator.answers) },
-    },
-  });
+  const { spawns, spawnable } = agent.children;
+  const all = [...spawnable, ...named];
+  const inOrder = (spawns?.agents ?? []).flatMap((name) => all.find((one) => one.name === name) ?? []);
+  return withStartable(agent, (one) => linked.get(one) ?? one, inOrder);
 };

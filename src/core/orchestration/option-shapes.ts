@@ -17,7 +17,7 @@ import {
   withRules,
 } from '#base/shapes';
 import type { ObjectForm, Shape, ShapeFields } from '#base/shapes';
-import { agentNameShape, priceShape } from '#contracts';
+import { agentNameShape, approvalRulesShape, priceShape } from '#contracts';
 import type { Agent, AgentOptions, BuiltinTool, Model, TeamOptions, ToolDefinition } from '#contracts';
 import { frontmatterShape, modelSettingsShape, teamShape } from '#core/registry';
 import { builtinSchemas } from '#core/session';
@@ -75,7 +75,13 @@ export const toolShape = {
         (value) => typeof value === 'object' && value !== null,
       ),
     },
-    { repeat: oneOf('free', 'keyed', 'never') },
+    {
+      repeat: oneOf('free', 'keyed', 'never'),
+      approve: valueOf<NonNullable<ToolDefinition['approve']>>(
+        'true, or a function of the arguments',
+        (value) => value === true || typeof value === 'function',
+      ),
+    },
   ),
   expected: 'a tool object',
 };
@@ -153,6 +159,11 @@ export const agentOptionsShape = object(
     budgetGroup: agentNameShape,
     spawns: spawnsShape,
     topics: { ...agentKeys['topics']!, expected: 'a list, or { hear: […], say: […] }' },
+    approve: either(
+      "a list of tools, or an object such as { 'mail/send': { by: ['ops'] } }",
+      agentKeys['approve']!,
+      approvalRulesShape,
+    ),
   },
 ) as Shape<AgentOptions>;
 

@@ -2,13 +2,16 @@
 import { CloisterError, isSameJson } from '#base';
 import type { Agent, AgentDefinition, Frame, ReplayReport, RunLog, RunPorts } from '#contracts';
 import { readRecordedRun, ReplayComparison } from '#core/cells';
-import { framesHash } from './frames-hash.ts';
+import { hashInPieces } from './frames-hash.ts';
 import { Run } from './run.ts';
 import { resolveRootAgent, rootFromRecord } from './run-agent.ts';
 import type { AgentLookup } from './run-agent.ts';
 
 /** What a replay still needs: schema validation, and the models and sources of the agents. No model or source is called. */
-type ReplayPorts = Pick<RunPorts, 'validate' | 'resources' | 'windowLimitFor'>;
+type ReplayPorts = Pick<RunPorts, 'validate' | 'resources' | 'windowLimitFor'> & {
+  /** Called again and again; a long replay waits for what it returns, so that others are served too. */
+  readonly pause?: (() => Promise<void> | undefined) | undefined;
+};
 
 /** The report without its events, which are derived from the frames. */
 type ReplayResult = Omit<ReplayReport, 'events'> & { readonly replayedFrames: readonly Frame[] };
@@ -20,24 +23,29 @@ export const replayRun = async (
 ): Promise<ReplayResult> => {
   const recorded = readRecordedRun(frames);
   const agent = resolveRootAgent(recorded, findAgent);
-  const comparison = new ReplayComparison(frames);
+  const comparison = new ReplayComparison(frames, ports.pause);
   const world = unreachableWorld(frames[0]!, ports);
   const run = new Run(world, recorded.root.createdAt, { recorded, follower: comparison });
   comparison.enter(recorded.root.birth.cell, agent.name);
   reportChangedDefinitions(frames, agent, comparison);
   run.open(rootFromRecord(run, recorded, agent)).outcome.catch(() => undefined);
   await comparison.idle;
-  return buildReport(frames, comparison);
+  return buildReport(frames, comparison, ports.pause);
 };
 
-const buildReport = (frames: readonly Frame[], comparison: ReplayComparison): ReplayResult => {
+const buildReport = async (
+  frames: readonly Frame[],
+  comparison: ReplayComparison,
+  pause: ReplayPorts['pause'],
+): Promise<ReplayResult> => {
+  await pause?.();
   const replayedFrames = comparison.frames();
   const last = replayedFrames.at(-1)?.record;
   const differences = comparison.differences();
-  const recorded = framesHash(frames);
+  const recorded = await hashInPieces(frames, pause);
   const isSame =
     replayedFrames.length === frames.length && replayedFrames.every((frame, index) => frame === frames[index]);
-  const hash = { recorded, replayed: isSame ? recorded : framesHash(replayedFrames) };
+  const hash = { recorded, replayed: isSame ? recorded : await hashInPieces(replayedFrames, pause) };
   const differing = new Set(differences.map(({ frame }) => frame));
   return {
     run: frames[0]!.run,

@@ -4,8 +4,8 @@
 //   request-tools-replace-nothing. They never replace one of the agent's own tools, and add nothing to its system prompt.
 import { CloisterError, isObject } from '#base';
 import { checkShape, listOf, object } from '#base/shapes';
-import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
-import { toToolName } from '#core/rules';
+import type { Agent, AgentDefinition, ToolDefinition } from '#contracts';
+import { approvalMark, toToolName } from '#core/rules';
 import { toCallableTool } from '#core/session';
 import { completeDefinition } from './define-agent.ts';
 import { toolShape } from './option-shapes.ts';
@@ -62,8 +62,14 @@ export const withoutRequestTools = (agent: Agent): Agent => {
 };
 
 /** The same agent with the request tools that the run's log lists. They can be shown, but calling one throws. */
-export const withRecordedTools = (agent: Agent, recorded: readonly ToolSchema[]): Agent => {
-  const tools = recorded.filter(({ name }) => !isTaken(agent, name)).map((tool) => ({ ...tool, execute: refuseCall }));
+export const withRecordedTools = (agent: Agent, recorded: Pick<AgentDefinition, 'tools' | 'approve'>): Agent => {
+  const tools = recorded.tools
+    .filter(({ name }) => !isTaken(agent, name))
+    .map((tool) => {
+      const mark = approvalMark(recorded.approve, tool);
+      const approve = mark === undefined ? {} : { approve: mark.when === undefined ? (true as const) : () => true };
+      return { ...tool, ...approve, execute: refuseCall };
+    });
   return tools.length === 0 ? agent : addRequestTools(agent, tools);
 };
 

@@ -182,7 +182,7 @@ const applyRecordedRequest = (agent: Agent, { digest }: Birth, { definitions }: 
   const recorded = definitions?.find((one) => one.digest === digest)?.definition;
   if (agent.digest === digest || recorded === undefined) return agent;
   const formatted = withOutputFormat(agent, recorded.output);
-  const withTools = formatted.digest === digest ? formatted : withRecordedTools(formatted, recorded.tools);
+  const withTools = formatted.digest === digest ? formatted : withRecordedTools(formatted, recorded);
   return withTools.digest === digest ? withTools : formatted;
 };
 

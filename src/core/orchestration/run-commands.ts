@@ -57,6 +57,12 @@ export const runCommands: RunCommandTable<CommandTarget> = {
     run.assertRunning();
     sendTasks(run, JSON.stringify(run.team.intake.check(tasks, teamMailbox(run))));
   },
+  answer: async (run, { do: _do, ...answer }) => {
+    run.assertRunning();
+    await whenCaughtUp(run);
+    run.assertRunning();
+    return run.questions.answer(answer);
+  },
   finish: (run, { name }) => {
     run.assertRunning();
     const { cell, mailbox } = findMember(run, name);

@@ -1,12 +1,12 @@
 // What a session is given by its run: models, tools, and the ports to the outside.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Failure } from '#base';
-import type { Agent, RunPorts, ChildOperation, PendingOperation, BuiltinTool } from '#contracts';
+import type { Agent, RunPorts, ChildOperation, PendingOperation, BuiltinTool, ToolDefinition } from '#contracts';
 import type { LiveCell } from '#core/cells';
-import { builtinTool, isMailTool, plainTool } from '#core/session';
+import { approvedTool, askPersonTool, builtinTool, isMailTool, plainTool } from '#core/session';
 import type { SessionPorts, Session, ToolRunner } from '#core/session';
 import { asSpawned } from './started-agent.ts';
-import { dataFrame } from '#core/rules';
+import { approvalMark, dataFrame } from '#core/rules';
 import { childRequest, depthFailure, goalBytesMax, agentTool } from './agent-tool.ts';
 import { gatherTool } from './gather.ts';
 import { mailTool } from './mail-tools.ts';
@@ -28,6 +28,7 @@ export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): 
       ...forkModels(agent, world, runtime),
       ...compaction(agent),
       tools,
+      onSource: (source) => world.resources.onSource?.(runtime.cellId, source),
       world: runtime.run.world,
     };
   } catch (error) {
@@ -74,6 +75,13 @@ const builtinRunner = (name: BuiltinTool): ToolRunner => {
   return isSpawnTool(name) ? spawnAgentTool(name) : mailTool(name);
 };
 
+/** The tool as it is, or one that asks a person first. `approve`: the tool's own function of the arguments. */
+const withApproval = ({ definition }: Agent, tool: ToolRunner, approve?: ToolDefinition['approve']): ToolRunner => {
+  const mark = approvalMark(definition.approve, tool.schema);
+  if (mark === undefined) return tool;
+  return approvedTool(tool, mark, mark.when !== undefined && typeof approve === 'function' ? approve : undefined);
+};
+
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
 
 /** Contains only tools that the definition names. */
@@ -81,11 +89,14 @@ const toolRunners = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
   let known = runners.get(agent);
   if (known === undefined) {
     const all = [
-      ...[...agent.resources.tools, ...skillTools(agent.resources.skills)].map(plainTool),
-      ...agent.resources.builtins.map(builtinRunner),
-      ...agent.children.agents.map(agentTool),
+      ...agent.resources.tools.map((tool) => withApproval(agent, plainTool(tool), tool.approve)),
+      ...skillTools(agent.resources.skills).map(plainTool),
+      ...agent.resources.builtins.map((name) => withApproval(agent, builtinRunner(name))),
+      ...agent.children.agents.map((child) => withApproval(agent, agentTool(child))),
     ];
-    if (agent.children.gather !== null) all.push(gatherTool(agent.children.agents, agent.children.gather.timeoutMs));
+    if (agent.children.gather !== null)
+      all.push(withApproval(agent, gatherTool(agent.children.agents, agent.children.gather.timeoutMs)));
+    if (agent.definition.asks === true) all.push(askPersonTool);
     if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
     known = new Map(all.map((runner) => [runner.schema.name, runner]));
     runners.set(agent, known);

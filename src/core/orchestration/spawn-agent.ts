@@ -275,7 +275,7 @@ const shutDownChain = (call: ToolCall, session: Session, { pending, identity }: 
       if (place === 1) {
         isOver = true;
         return {
-          cancel: { code: 'cancelled' },
+          cancel: { reason: { code: 'cancelled' } },
           begin: [postOperation(call, session, reportEnd(identity, session, pending))],
         };
       }

@@ -2,6 +2,8 @@
 //
 //   template-parent-tools. A template can only name tools of its parent. Models, servers and variables come from the parent.
 //   template-plain-prompt. Files and variables named in the prompt are not looked up.
+//   template-inherits-marks. What a person must allow of its parent's tools, a person must allow of the template's. It asks nobody
+//       itself: only a file or code may say that an agent asks.
 //   template-says-model. A template says that a model wrote its prompt, so that no other cell gets it as system text.
 import { CloisterError, isName } from '#base';
 import type { JsonObject } from '#base';
@@ -22,7 +24,8 @@ export const agentFromTemplate = (
   const problem = templateProblem(name, template, parent, rules);
   if (problem !== null) return { reply: problem };
   try {
-    const agent = buildAgent(templateOptions(name, template, parent), parent.file);
+    const operator = { approve: parent.permissions.approve };
+    const agent = buildAgent(templateOptions(name, template, parent), parent.file, operator);
     return { agent: completeDefinition({ ...agent, promptBy: 'model' }) };
   } catch (error) {
     const why = error instanceof CloisterError ? (error.failure.detail ?? '') : '';

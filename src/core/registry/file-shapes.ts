@@ -1,7 +1,8 @@
 // Shapes of what people write in agent and team files: references, names, durations, blocks of keys.
+import { isObject } from '#base';
 import { about, either, boolean, joinWithOr, object, orEmpty, pattern, string, whole } from '#base/shapes';
 import type { Shape, ShapeFields, ShapeNotes } from '#base/shapes';
-import { agentNameShape, budgetUnits, modelNameShape, nameExpected } from '#contracts';
+import { agentNameShape, budgetUnits, markNamePattern, modelNameShape, nameExpected } from '#contracts';
 import type { Budget } from '#contracts';
 import { durationExpected, durationShape, parseDuration } from './duration.ts';
 import { topicExpected, topicShape } from './topic.ts';
@@ -54,6 +55,21 @@ export const toolReference = reference(
   '\\$\\{',
   'a built-in tool (such as read_file or spawn_agent), `<server>`, or `<server>/<tool>`',
 );
+
+const toolMark = reference(
+  markNamePattern,
+  '\\$\\{',
+  'the name of one of its tools or sub-agents, `<server>`, or `<server>/<tool>`',
+);
+
+/** What may be marked for approval: also agents, whose names as tools may contain dots. */
+export const markReference: Shape<string> = {
+  ...toolMark,
+  hint: (value) =>
+    isObject(value)
+      ? 'Expected a list of names: an agent file only marks tools. Who may answer is set in `approve` of .ai-agent.json.'
+      : (toolMark.hint?.(value) ?? null),
+};
 
 export const agentName: Shape<string> = { ...agentNameShape, expected: `an agent name: ${nameExpected}` };
 

@@ -311,7 +311,7 @@ const taken = [
 /** Keys that change what an agent does there. */
 const decisions: ReadonlyMap<string, string> = new Map([
   ['hooks', 'The runtime runs no commands for an agent.'],
-  ['permissionMode', 'Nobody is asked before a tool is used: `tools` is what it may use.'],
+  ['permissionMode', '`tools` is what it may use. List in `approve` the tools that a person must allow each time.'],
   ['skills', 'Put their folders beside the agent file, and name these in `skills`.'],
   ...['mcpServers', 'mcp-servers'].map(
     (key) => [key, 'Define the servers in `mcpServers` of .ai-agent.json, and name them in `tools`.'] as const,

@@ -2,6 +2,7 @@
 import {
   about,
   amount,
+  boolean,
   jsonObject,
   object,
   oneOf,
@@ -22,6 +23,7 @@ import {
   block,
   budgetBlock,
   durationValue,
+  markReference,
   modelReference,
   skillReference,
   text,
@@ -167,6 +169,12 @@ const recommended = {
     { example: 'anthropic/claude-haiku-4-5', otherwise: 'no model; each old turn is cut to one line' },
   ),
   ...mailFields,
+  approve: about(
+    orEmpty(oneOrMore(markReference)),
+    'Tools and sub-agents that a person must allow, each time. Who may answer is set in `approve` of .ai-agent.json.',
+    { example: ['write_file', 'mail/send'], otherwise: 'none, except those that .ai-agent.json or a tool marks' },
+  ),
+  asks: about(boolean(), 'Whether the agent may ask a person.', { example: true, default: false }),
 };
 
 const perModel = { otherwise: "the model's default" };
@@ -248,10 +256,11 @@ export const keyHints: ReadonlyMap<string, string> = new Map([
       ] as const,
   ),
   ['disallowedTools', 'Nothing is inherited, so there is nothing to forbid. List in `tools` what the agent may use.'],
-  ...['hooks', 'permissionMode'].map(
-    (key) =>
-      [key, 'The runtime runs no commands for an agent. Remove the key; `tools` says what the agent may use.'] as const,
-  ),
+  ['hooks', 'The runtime runs no commands for an agent. Remove the key; `tools` says what the agent may use.'],
+  [
+    'permissionMode',
+    'Remove the key: `tools` says what the agent may use, and `approve` what a person must allow each time.',
+  ],
   ...['providers', 'mcpServers', 'mcp-servers', 'env', 'apiKey', 'baseUrl', 'headers', 'url', 'command', 'args'].map(
     (key) => [key, `\`${key}\` ${definedByOperator}`] as const,
   ),

@@ -58,6 +58,11 @@ const fields = {
     'How long it may wait for messages in total. Agents that were spawned may wait as long as they ask to.',
     perRole(600_000, 600_000),
   ),
+  questionTimeout: about(
+    durationValue,
+    'How long a question to a person waits; then it counts as denied. The agent does not work meanwhile, so nothing else runs out.',
+    both(86_400_000),
+  ),
   maxTurns: about(count(0), 'Alias of `maxToolTurns`.', {
     example: 10,
     aliasOf: 'maxToolTurns',

@@ -32,6 +32,7 @@ const sessionLimits = {
   parallelToolCalls: 4,
   maxHops: 100,
   answersPerMinute: 60,
+  questionTimeout: 86_400_000,
   /** 0: the model's own maximum, or 8,192 if it has none. */
   maxOutputTokens: 0,
   /** 0: the model's own window. */

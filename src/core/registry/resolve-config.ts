@@ -1,6 +1,6 @@
 // Merges the config layers: for each key, the first layer that has it wins.
 import type { Json, JsonObject } from '#base';
-import type { ConfigLayer, ProviderConfig, ServerConfig, SpawnCaps } from '#contracts';
+import type { ApprovalRule, ConfigLayer, ProviderConfig, ServerConfig, SpawnCaps } from '#contracts';
 import { builtinProviders, withBuiltin } from './builtin-providers.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 
@@ -26,6 +26,8 @@ export type ResolvedConfig = {
   readonly plain: readonly string[];
   /** The spawn limits of agent files. */
   readonly spawns: SpawnCaps;
+  /** The marks of all layers: a nearer layer replaces the rule of a tool, and no layer removes its mark. */
+  readonly approve: Readonly<Record<string, ApprovalRule>>;
 };
 
 export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig => {
@@ -44,6 +46,10 @@ export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig =>
     ),
     defaultAgent: all.find((layer) => layer.defaultAgent !== undefined)?.defaultAgent ?? null,
     plain: [...new Set(all.flatMap(({ plain }) => plain))],
+    approve: mapValues(
+      mergeLayers(all, ({ approve = {} }) => approve),
+      ({ value }) => value,
+    ),
     spawns: Object.freeze(Object.assign({}, ...all.map(({ spawns = {} }) => spawns).toReversed()) as SpawnCaps),
   });
 };

@@ -22,7 +22,16 @@ export const computeReach = (graph: AgentGraph, levelsMax: number): Readonly<Rec
       const key = taken.has(name) ? `${name} (${file})` : name;
       taken.add(key);
       const below = { env: env[index]!, servers: servers[index]!, tools: tools[index]! };
-      return [key, { ...own[index]!, through: below, ...spawnReach(graph, index), ...skillReach(graph, index) }];
+      return [
+        key,
+        {
+          ...own[index]!,
+          through: below,
+          ...spawnReach(graph, index),
+          ...skillReach(graph, index),
+          ...approvalReach(graph, index),
+        },
+      ];
     }),
   );
 };
@@ -40,7 +49,12 @@ const skillReach = ({ agents }: AgentGraph, index: number): Pick<AgentReach, 'sk
   return skills.length === 0 ? {} : { skills };
 };
 
-type OwnReach = Omit<AgentReach, 'through' | 'spawns' | 'skills'>;
+const approvalReach = ({ agents }: AgentGraph, index: number): Pick<AgentReach, 'approve' | 'asks'> => {
+  const { approve = {}, asks = false } = agents[index]!;
+  return { ...(Object.keys(approve).length === 0 ? {} : { approve }), ...(asks ? { asks } : {}) };
+};
+
+type OwnReach = Omit<AgentReach, 'through' | 'spawns' | 'skills' | 'approve' | 'asks'>;
 
 const ownReach = ({ models, servers, tools }: TopologyAgent): OwnReach => ({
   env: sorted([...models, ...servers].flatMap(({ variables }) => variables)),

@@ -1,5 +1,6 @@
 // The named rules: small, pure and versioned. The window renders prompts with them, and the audit rebuilds prompts with them.
 import type { RuleName } from '#contracts';
+import { answeredRule, deniedRule, editedRule } from './answers.ts';
 import { attachmentRule } from './attachment.ts';
 import { childResultRule } from './child-result.ts';
 import { compactRule, recapRule, summaryRule } from './compact.ts';
@@ -49,6 +50,9 @@ export const rules = {
   'dependency@1': dependencyRule,
   'task-messages@1': taskMessagesRule,
   'synthesis@1': synthesisRule,
+  'denied@1': deniedRule,
+  'answered@1': answeredRule,
+  'edited@1': editedRule,
   'last-turn@1': lastTurnRule,
   'repair@1': repairRule,
 } as const satisfies Record<RuleName, Rule>;
@@ -78,4 +82,5 @@ export { partText } from './part-text.ts';
 export type { ResolvedSource } from './rule.ts';
 export { holdRules, replyTokensMin, thinkingTokens } from './hold-estimate.ts';
 export type { HoldRules, ReplyCap, ReplyShare } from './hold-estimate.ts';
+export { addMarks, approvalMark, strictestRule } from './approval-mark.ts';
 export { sourceToolName, toToolName } from './tool-name.ts';

@@ -43,11 +43,14 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
     }
   };
 
-  const apply = (chain: OpenChain, step: Pick<ChainStep, 'begin' | 'join' | 'cancel' | 'end'>): void => {
+  const apply = (chain: OpenChain, step: ChainStep): void => {
     if (step.begin !== undefined) begin(chain, step.begin);
     if (step.join !== undefined) join(chain, step.join);
+    if (step.stop !== undefined) stop = step.stop;
+    const { reason, places } = step.cancel ?? {};
     if (step.cancel !== undefined)
-      for (const pending of chain.pending) if (pending.settled === undefined) cell.runtime.cancel(pending, step.cancel);
+      for (const [place, pending] of chain.pending.entries())
+        if (pending.settled === undefined && (places?.includes(place) ?? true)) cell.runtime.cancel(pending, reason);
     if (step.end === undefined) return;
     ends[chain.index] = step.end;
     running--;
@@ -80,6 +83,7 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
   let nth = 0;
   for (const [part, { type }] of reply.parts.entries())
     if (type === 'call') show(session, { from: 'reply', no, part }, ends[nth++]!);
+  showEdited(session, turnReply, ends);
   return null;
 };
 
@@ -144,6 +148,14 @@ const parseArgs = (input: string): JsonObject | null => {
   } catch {
     return null;
   }
+};
+
+/** After the results, which must follow the calls. */
+const showEdited = (session: Session, { reply, no }: TurnReply, ends: readonly CallEnd[]): void => {
+  const calls = reply.parts.flatMap(({ type }, part) => (type === 'call' ? [part] : []));
+  for (const [nth, { edited }] of ends.entries())
+    if (edited !== undefined)
+      session.window.add({ rule: 'edited@1', of: [{ from: 'reply', no, part: calls[nth]! }, edited] }, 'DIALOG');
 };
 
 const show = (

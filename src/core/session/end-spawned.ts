@@ -55,15 +55,30 @@ const awaitWork = async (session: Session, { status }: Outcome): Promise<string>
   if (isResident || (status !== 'completed' && status !== 'partial')) return whenParentEnded;
   if (onEnd === 'stop') return 'It was still working when its parent answered (spawns.on_end: stop).';
   if (openSpawned(session).length === 0) return whenParentEnded;
-  const untilDeadlineMs = session.workClock.untilDeadlineMs();
-  const timeoutMs = Math.max(1, Math.min(waitMs, untilDeadlineMs));
-  const pending = runtime.begin({ do: 'receive', name: spawnedWaitName, wanted: { kind: 'idle-below' }, timeoutMs });
-  const { settled } = await runtime.first([pending]);
-  if (!settled!.ok) throw new CloisterError(settled!.failure.code);
-  if (settled!.value.timedOut !== true) return whenParentEnded;
-  return untilDeadlineMs < waitMs
-    ? 'It was still working at the deadline.'
-    : `It was still working ${waitMs} ms after its parent answered (spawns.wait).`;
+  const startedAt = runtime.now;
+  const askedBefore = longestAskedMs(session);
+  let leftMs = waitMs;
+  for (;;) {
+    const untilDeadlineMs = session.workClock.untilDeadlineMs();
+    const timeoutMs = Math.max(1, Math.min(leftMs, untilDeadlineMs));
+    const pending = runtime.begin({ do: 'receive', name: spawnedWaitName, wanted: { kind: 'idle-below' }, timeoutMs });
+    const { settled } = await runtime.first([pending]);
+    if (!settled!.ok) throw new CloisterError(settled!.failure.code);
+    if (settled!.value.timedOut !== true) return whenParentEnded;
+    if (untilDeadlineMs < leftMs && session.workClock.untilDeadlineMs() === 0)
+      return 'It was still working at the deadline.';
+    // Waiting for a person does not count.
+    const askedMs = longestAskedMs(session) - askedBefore;
+    leftMs = waitMs + askedMs - (runtime.now - startedAt);
+    if (leftMs <= 0) return `It was still working ${waitMs} ms after its parent answered (spawns.wait).`;
+    leftMs = Math.ceil(Math.max(leftMs, askedMs / 16));
+  }
+};
+
+/** How long one of the agents that have not ended has waited for people. */
+const longestAskedMs = (session: Session): number => {
+  const { runtime } = session.cell;
+  return Math.max(0, ...openSpawned(session).map(({ operation }) => runtime.askedMs(operation)));
 };
 
 /** The result that crossed; or why none did. */

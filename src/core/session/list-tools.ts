@@ -5,6 +5,8 @@
 import type { Failure } from '#base';
 import type { PendingOperation, StepOperation } from '#contracts';
 import type { ListedTool, SourceSession } from './source-session.ts';
+import { approvalMark } from '#core/rules';
+import { approvedTool } from './approved-tool.ts';
 import { plainTool } from './plain-tool.ts';
 import type { Session } from './state.ts';
 
@@ -35,7 +37,10 @@ const addTools = (
   for (const [index, tool] of listed.entries()) {
     if (session.tools.has(tool.name))
       return { code: 'server_tools', detail: `Two tools are named "${tool.name}"; one is from ${source.name}.` };
-    session.tools.set(tool.name, plainTool(source.definition(tool)));
+    const marked = approvalMark(session.cell.agent.definition.approve, { ...tool, source: source.name });
+    const mark = marked ?? (tool.approve === true ? {} : undefined);
+    const runner = plainTool(source.definition(tool));
+    session.tools.set(tool.name, mark === undefined ? runner : approvedTool(runner, mark));
     session.window.add({ rule: 'listed-tool@1', of: [{ from: 'operation', no }], with: [index] }, 'SYSTEM');
   }
   return null;

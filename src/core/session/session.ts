@@ -84,6 +84,7 @@ const runTurns = async (session: Session, begin?: (session: Session) => void): P
 const openSession = (cell: Cell, ports: SessionPorts): Session => {
   const sources =
     ports.sources.length === 0 ? none : ports.sources.map((use) => new SourceSession(/* probe: source-use */ use));
+  for (const source of sources) ports.onSource?.(source);
   const window = new ContextWindow(cell);
   const caller = cell.parent ?? 'outside';
   return {

@@ -12,6 +12,8 @@ export type ListedTool = ToolSchema & {
   readonly own: string;
   readonly repeat: RetrySafety;
   readonly timeoutMs?: number;
+  /** The source says that a person must allow each call. Absent: it says nothing. */
+  readonly approve?: true;
 };
 
 export class SourceSession {
@@ -40,7 +42,8 @@ export class SourceSession {
   }
 
   /** A listed tool as a callable definition. After a resume, the source is opened on the first call. */
-  definition({ name, own, description, inputSchema, repeat, timeoutMs }: ListedTool): CallableTool {
+  definition(listed: ListedTool): CallableTool {
+    const { name, own, description, inputSchema, repeat, timeoutMs } = listed;
     return {
       name,
       description,
@@ -60,15 +63,21 @@ export class SourceSession {
     };
   }
 
-  /** Never rejects. */
-  async close(): Promise<void> {
-    this.#closed = true;
+  /** Closes it until it is needed again. Never rejects. */
+  async rest(): Promise<void> {
+    const listing = this.#listing;
+    this.#listing = null;
     try {
-      const listed = await this.#listing;
-      await listed?.close?.();
+      await (await listing)?.close?.();
     } catch {
-      // The source could not be opened, so there is nothing to close.
+      // It could not be opened, so there is nothing to close.
     }
+  }
+
+  /** Never rejects. */
+  close(): Promise<void> {
+    this.#closed = true;
+    return this.rest();
   }
 
   #open(signal: AbortSignal): Promise<ListedTools> {
@@ -86,7 +95,7 @@ export class SourceSession {
   }
 
   #toListedTool(tool: ToolDefinition): ListedTool {
-    const { name, description, inputSchema, repeat = 'never', timeoutMs } = this.#callable(tool);
+    const { name, description, inputSchema, repeat = 'never', timeoutMs, approve } = this.#callable(tool);
     if (
       typeof name !== 'string' ||
       typeof description !== 'string' ||
@@ -101,6 +110,7 @@ export class SourceSession {
       inputSchema: JSON.parse(JSON.stringify(inputSchema)) as JsonObject,
       repeat,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(approve === undefined ? {} : { approve: true as const }),
     };
   }
 }

@@ -1,5 +1,5 @@
 // The state that the turns of one session share, and the parts of a tool call.
-import type { Failure, Json, JsonObject } from '#base';
+import type { Failure, Hash, Json, JsonObject } from '#base';
 import type {
   ChainRead,
   ChildOperation,
@@ -10,7 +10,9 @@ import type {
   OwnOperation,
   PendingOperation,
   ReplyPart,
+  RestingSource,
   Settlement,
+  Source,
   SourceUse,
   ToolSchema,
   CheckSteps,
@@ -30,6 +32,8 @@ export type SessionPorts = {
   readonly tools: ReadonlyMap<string, ToolRunner>;
   /** Sources whose tools are known only after asking them. */
   readonly sources: readonly SourceUse[];
+  /** Called with each source, which may be closed while the cell waits for people. */
+  onSource?(source: RestingSource): void;
   /** Checks a JSON answer instead of the output schema, which then only tells the model what to write. Returns the problems. */
   checkAnswer?(value: Json): readonly string[];
   /** Begins a child that summarises this text; null if that is not possible. */
@@ -103,7 +107,10 @@ export type DeferredMessage = { readonly seq: number; readonly id: string; reado
 /** `isFollowed`: whether the session has written anything since. */
 export type MailRead = ChainRead & { readonly isFollowed: boolean };
 
-export type ToolCall = Extract<ReplyPart, { type: 'call' }>;
+/** `ask`: the question that allowed it, and the hash of the arguments that were allowed. */
+export type ToolCall = Extract<ReplyPart, { type: 'call' }> & {
+  readonly ask?: { readonly no: number; readonly argsHash: Hash };
+};
 
 /** How the call's result is shown: the rule, and its sources besides the call itself. */
 export type CallEnd = {
@@ -111,6 +118,8 @@ export type CallEnd = {
   /** Agents whose answers are missing, and those whose answers came. */
   readonly missing?: readonly string[];
   readonly present?: readonly string[];
+  /** The answer of a person who changed the arguments. */
+  readonly edited?: Source;
 };
 
 /** A child that the chain asks for, and what it does if the run starts none. */
@@ -125,8 +134,10 @@ export type LazyOperation = OwnOperation | ChildStart | (() => OwnOperation | Ch
 
 export type ChainStep = {
   readonly begin?: readonly LazyOperation[];
-  /** Stops the chain's operations that are still in flight. */
-  readonly cancel?: Failure;
+  /** Stops the chain's operations that are still in flight: all, or those at these places. */
+  readonly cancel?: { readonly reason: Failure; readonly places?: readonly number[] };
+  /** Ends the whole session. */
+  readonly stop?: Failure;
   /** Also waits for operations that began earlier. */
   readonly join?: readonly PendingOperation[];
   readonly end?: CallEnd;

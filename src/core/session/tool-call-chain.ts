@@ -44,8 +44,10 @@ export const stepAbout = (session: Session, call: ToolCall, tool = call.name): J
 });
 
 /** Tool and arguments; if the arguments are shortened, also their length. */
-export const callAbout = ({ name, input }: ToolCall, tool = name): JsonObject => {
-  if (input.length <= argsCharsMax) return { tool, args: input };
+export const callAbout = ({ name, input, ask }: ToolCall, tool = name): JsonObject => {
+  // probe: call-about-ask
+  const asked: JsonObject = ask === undefined ? {} : { ask: ask.no, argsHash: ask.argsHash };
+  if (input.length <= argsCharsMax) return { tool, args: input, ...asked };
   const args = `${input.slice(0, argsCharsMax)}…`;
-  return { tool, args, argsBytes: utf8Bytes(input), argsChars: input.length };
+  return { tool, args, argsBytes: utf8Bytes(input), argsChars: input.length, ...asked };
 };

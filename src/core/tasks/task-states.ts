@@ -100,6 +100,7 @@ const follow = (frame: Frame, state: State): void => {
     case 'give':
     case 'mail':
     case 'delivered':
+    case 'ruling':
     case 'cancel':
       return;
     default:

@@ -4,8 +4,16 @@
 //       before the message ends.
 //   message-error-ends-stream. A run without an answer ends the stream with an `error` event, and nothing follows it.
 import type { JsonObject } from '#base';
-import type { AnswerPiece, ClientCall, ServedRun, ServerEvent, SpentTokens } from '#contracts';
-import { clientError, awaitAnswerEnd, callArguments, answerName, collectPieces, causesField } from '#headends/shared';
+import type { ClientCall, ServedRun, ServerEvent, SpentTokens } from '#contracts';
+import {
+  clientError,
+  awaitAnswerEnd,
+  callArguments,
+  answerName,
+  collectPieces,
+  causesField,
+  shownPiece,
+} from '#headends/shared';
 import type { AnswerEnd } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 
@@ -42,10 +50,12 @@ const noTokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outp
 
 /** Returns the number of blocks. */
 const blockEvents = async function* (run: ServedRun, activity: boolean): AsyncGenerator<ServerEvent, number> {
-  let open: AnswerPiece['type'] | null = null;
+  let open: keyof typeof emptyBlocks | null = null;
   let index = -1;
-  for await (const { type, text } of run.pieces()) {
-    if ((type === 'activity' && !activity) || text === '') continue;
+  for await (const piece of run.pieces()) {
+    const shown = shownPiece(piece, activity);
+    if (shown === null) continue;
+    const { type, text } = shown;
     const isNewBlock = type !== open;
     if (isNewBlock && open !== null) yield event('content_block_stop', { index });
     if (isNewBlock) yield event('content_block_start', { index: ++index, content_block: emptyBlocks[type] });
@@ -66,9 +76,9 @@ const callEvents = function* (call: ClientCall, index: number): Generator<Server
 const emptyBlocks = {
   text: { type: 'text', text: '', citations: null },
   activity: { type: 'thinking', thinking: '', signature: '' },
-} as const satisfies Record<AnswerPiece['type'], JsonObject>;
+} as const;
 
-const deltaFor = (type: AnswerPiece['type'], text: string): JsonObject =>
+const deltaFor = (type: keyof typeof emptyBlocks, text: string): JsonObject =>
   type === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text };
 
 const event = (type: string, content: JsonObject): ServerEvent => ({

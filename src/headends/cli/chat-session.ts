@@ -1,8 +1,14 @@
 // The session of a chat: shows progress while it works on a message; in between, only what its agents say unasked.
-import type { AgentMessage, Answer, RunEvent, RunSession } from '#contracts';
+import type { AgentMessage, Answer, Cloister, ConversationRef, RunEvent, RunOutcome, RunSession } from '#contracts';
+import { cliOutcomeJson, missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import type { RunProgress } from './shared/run-progress.ts';
+import type { Lines } from './shared/cli-world.ts';
 import type { CommandContext } from './shared/define-command.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { QuestionAsker } from './shared/question-asker.ts';
+import { waitingJson, waitingLines } from './shared/question-lines.ts';
 import { describeStrayError } from './shared/follow-run.ts';
 import { describeTotal, openProgress, progressMode } from './shared/progress.ts';
 import type { Progress } from './shared/progress.ts';
@@ -19,6 +25,8 @@ export type ChatSession = {
   readonly printAnswer: AnswerView['print'];
   /** Prints a line without disturbing the progress display. */
   notice(words: string): void;
+  /** Asks what waits for a person. While no answer is awaited, it must be called for that. */
+  readonly questions: QuestionAsker;
   /** Settles when all events and messages of the session have been shown. */
   readonly ended: Promise<unknown>;
 };
@@ -29,6 +37,10 @@ type ChatSessionOptions = {
   readonly redact: (text: string) => string;
   /** Lets a message be printed while a line is typed. */
   readonly printAbove: (print: () => void) => void;
+  readonly cloister: Pick<Cloister, 'answer'>;
+  readonly workspace: string;
+  /** Null: nobody can be asked here. */
+  readonly openLines: (() => Lines) | null;
   /** Prints what an agent says when no answer of it is awaited. */
   readonly printMessage: (message: AgentMessage) => void;
 };
@@ -37,12 +49,12 @@ export const openChatSession = (
   session: RunSession,
   request: OutputFlags & AnswerFlags,
   context: CommandContext,
-  { eventsBefore, redact, printAbove, printMessage }: ChatSessionOptions,
+  { eventsBefore, redact, printAbove, printMessage, ...asking }: ChatSessionOptions,
 ): ChatSession => {
   const runProgress = newRunProgress();
   const mode = progressMode({ ...request, jsonl: false }, context);
-  const answered = new Set<string>();
-  let [progress, onAnswer]: [Progress?, (() => void)?] = [];
+  const answered = new NotedAnswers();
+  let progress: Progress | undefined;
   let eventsLeft = eventsBefore;
   const view = openAnswerView(request, context);
   const open = (): Progress => openProgress(mode, context, { runProgress, answer: view.text });
@@ -50,7 +62,12 @@ export const openChatSession = (
   let isAwaited = true;
   const notice = (words: string): void =>
     progress === undefined ? context.output.err.print(words) : progress.notice(words);
+  const announce = (words: string): void => printAbove(() => context.output.err.print(words));
+  const canAsk = (): boolean => progress !== undefined;
+  const pause = (): (() => void) => progress?.pause() ?? (() => undefined);
+  const questions = new QuestionAsker({ ...asking, session, pause, canAsk, announce }, context);
   const note = (event: RunEvent): void => {
+    questions.note(event);
     const isOld = eventsLeft > 0 && 'id' in event;
     if (isOld) eventsLeft--;
     if (isAwaited || event.type === 'session-start') view.note(event);
@@ -58,30 +75,22 @@ export const openChatSession = (
     if (shown !== undefined) shown.note(event);
     else if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
     if (event.type !== 'mail' || event.kind !== 'answer') return;
-    answered.add(event.message);
-    onAnswer?.();
+    answered.note(event.message);
   };
   const showMessage = (message: AgentMessage): void =>
     (progress ?? { printAbove }).printAbove(() => printMessage(message));
   const stopListening = context.system.onStrayError((error) => notice(sanitizeLine(redact(describeStrayError(error)))));
   const ended = forwardAll(session, note).finally(stopListening);
-  // The answer may arrive before the events that led to it.
-  const waitUntilShown = async (id: string): Promise<void> => {
-    while (!answered.has(id)) {
-      const { promise, resolve } = Promise.withResolvers<'answered'>();
-      onAnswer = () => resolve('answered');
-      if ((await Promise.race([promise, ended])) !== 'answered') return;
-    }
-  };
   const working = async (answer: Promise<Answer>): Promise<Answer> => {
     progress = lines === undefined || view.text !== null ? open() : lines;
     // It may be in the middle of something else.
     if (!isAwaited) view.skip();
     isAwaited = true;
     const restored = context.interrupts.onLeave(() => progress?.close());
+    questions.look();
     try {
       const given = await answer;
-      await waitUntilShown(given.id);
+      await answered.whenNoted(given.id, ended);
       return given;
     } catch (error) {
       await ended;
@@ -101,8 +110,56 @@ export const openChatSession = (
     },
     showWhileWorking: working,
     notice,
+    questions,
     ended: Promise.all([ended, forwardAll(session.messages(), showMessage)]),
   };
+};
+
+/** The answers whose events have been shown: an answer may arrive before the events that led to it. */
+class NotedAnswers {
+  readonly #ids = new Set<string>();
+  #onNote: (() => void) | undefined;
+
+  note(id: string): void {
+    this.#ids.add(id);
+    this.#onNote?.();
+  }
+
+  async whenNoted(id: string, ended: Promise<void>): Promise<void> {
+    while (!this.#ids.has(id)) {
+      const { promise, resolve } = Promise.withResolvers<'noted'>();
+      const onNote = (): void => resolve('noted');
+      this.#onNote = onNote;
+      if ((await Promise.race([promise, ended])) !== 'noted') return;
+    }
+  }
+}
+
+type LeftChat = OutputFlags & { readonly conversation: ConversationRef; readonly workspace: string };
+
+/** The session was left, because it waits for people. */
+export const reportLeftChat = (
+  { conversation, workspace, json }: LeftChat,
+  { session, questions }: ChatSession,
+  { output }: CommandContext,
+): ExitCode => {
+  const waiting = { run: session.run, questions: questions.left ?? [] };
+  if (json) output.jsonLine({ conversation, ...waitingJson(waiting, workspace) });
+  else output.err.print('', ...waitingLines(waiting, workspace, output.err));
+  return exitCode.asks;
+};
+
+/** Every answer has been shown already. What the session's agents wrote since, and what they left unfinished, has not. */
+export const reportLeftWork = (
+  outcome: RunOutcome,
+  request: Pick<LeftChat, 'json' | 'conversation'>,
+  output: CommandContext['output'],
+): ExitCode => {
+  const { status, missing, spawned = [] } = outcome;
+  if (spawned.length === 0) return exitCode.completed;
+  if (request.json) output.jsonLine({ conversation: request.conversation, ...cliOutcomeJson(outcome) });
+  else output.err.print(...missingAgentLines(outcome), ...spawnedLines(outcome));
+  return missing.length === 0 || status === 'cancelled' ? exitCode.completed : exitCode.unfinished;
 };
 
 /** In place of the tree, which was erased. */

@@ -10,14 +10,14 @@
 //   chat-continues-killed. A session that a killed chat has left in the conversation is continued, with its agents. What they
 //       said that nobody has seen is shown first.
 import { CloisterError, unknownAgentError } from '#base';
-import type { Json } from '#base';
-import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunOutcome, RunSession } from '#contracts';
+import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunSession } from '#contracts';
 import { chatCommandIn, chatCommandLines } from './chat-commands.ts';
-import { openChatSession } from './chat-session.ts';
+import { openChatSession, reportLeftChat, reportLeftWork } from './chat-session.ts';
 import type { ChatSession } from './chat-session.ts';
 import {
   cliAnswerJson,
   cliOutcomeJson,
+  jsonOrNull,
   missingAgentLines,
   printedOutcome,
   printMessage,
@@ -43,6 +43,7 @@ import {
   workspaceOption,
   agentOrDefault,
 } from './shared/options.ts';
+import { isInteractive } from './shared/question-asker.ts';
 import { formatConversation, fullConversation } from './shared/find-and-open.ts';
 import { sanitizeBlock, sanitizeLine } from './shared/sanitize-text.ts';
 
@@ -133,10 +134,13 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
     if (line === null || (lines.isTerminal && line.trim() === '/quit')) return code;
     const command = lines.isTerminal ? chatCommandIn(line) : null;
     if (command !== null) output.err.print(...chatCommandLines(command, chat.request));
+    else if (line.trim() === '') await chat.current?.questions.askNow();
     if (command !== null || line.trim() === '') continue;
 
     const ended = await sendAndShow(chat, line, context);
     if (ended !== exitCode.completed) code = ended;
+    // The session waits for people: the next chat continues it.
+    if (ended === exitCode.asks) return ended;
     if (interrupts.seen && !lines.isTerminal) return exitCode.cancelled;
   }
 };
@@ -145,6 +149,7 @@ const sendAndShow = async (chat: Chat, line: string, context: CommandContext): P
   context.interrupts.onFirst(() => {
     if (chat.current === undefined) context.output.err.print(stoppingNotice);
     else chat.current.notice(stoppingNotice);
+    chat.current?.questions.close();
     chat.current?.session.cancel();
   });
   let pending: PendingAnswer;
@@ -189,6 +194,10 @@ const openSession = (chat: Chat, session: RunSession, eventsBefore: number, cont
   openChatSession(session, chat.request, context, {
     eventsBefore,
     redact: (text) => chat.cloister.redact(text),
+    cloister: chat.cloister,
+    workspace: chat.request.workspace,
+    // The chat reads on from the same lines.
+    openLines: isInteractive(chat.request, context) ? () => ({ ...chat.lines, close: () => {} }) : null,
     printAbove: (print) => chat.lines.printAbove(print),
     printMessage: (message) => printUnawaitedMessage(message, chat, session, context),
   });
@@ -245,15 +254,7 @@ const sendTo = ({ session }: ChatSession, line: string): string | null => {
 /** If the agent answers in JSON, `data` is the parsed answer. */
 const answerReport = (answer: AgentMessage, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
   const isJson = cloister.agents.find(({ name }) => name === request.agent)?.signature.output?.format === 'json';
-  return { ...answer, run, data: isJson ? parseJson(answer.text) : null };
-};
-
-const parseJson = (text: string): Json => {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return null;
-  }
+  return { ...answer, run, data: isJson ? jsonOrNull(answer.text) : null };
 };
 
 const printTurn = (
@@ -286,6 +287,7 @@ const printCauses = async (
 
 /** The session ended without an answer. */
 const reportEnd = async (chat: Chat, chatSession: ChatSession, context: CommandContext): Promise<ExitCode> => {
+  if (chatSession.questions.left !== null) return reportLeftChat(chat.request, chatSession, context);
   const { output } = context;
   const { request } = chat;
   try {
@@ -315,28 +317,23 @@ const reportRefusal = (error: unknown, request: ChatRequest, { output }: Command
 /** Asks the session to finish; after Ctrl-C there is no time for that, so cancels it. */
 const finish = async (
   { current: talked, lines, request, cloister }: Chat,
-  { interrupts, output }: CommandContext,
+  context: CommandContext,
 ): Promise<ExitCode> => {
+  const { interrupts, output } = context;
   if (talked === undefined) return exitCode.completed;
-  const { session, ended } = talked;
+  const { session, ended, questions } = talked;
   if (interrupts.seen) session.cancel();
   else {
     interrupts.onFirst(() => session.cancel());
     const others = session.agents().length - 1;
     if (others > 0 && lines.isTerminal && !request.json)
       output.err.print(`shutting down ${plural(others, 'agent')} started in this chat…`);
+    questions.leaveOpen();
     session.finish();
   }
   const [end] = await Promise.allSettled([session.outcome, ended]);
+  questions.close();
+  if (questions.left !== null) return reportLeftChat(request, talked, context);
   if (end.status === 'rejected') return exitCode.completed;
   return reportLeftWork(await printedOutcome(end.value, cloister), request, output);
-};
-
-/** Every answer has been shown already. What the session's agents wrote since, and what they left unfinished, has not. */
-const reportLeftWork = (outcome: RunOutcome, request: ChatRequest, output: CommandContext['output']): ExitCode => {
-  const { status, missing, spawned = [] } = outcome;
-  if (spawned.length === 0) return exitCode.completed;
-  if (request.json) output.jsonLine({ conversation: request.conversation, ...cliOutcomeJson(outcome) });
-  else output.err.print(...missingAgentLines(outcome), ...spawnedLines(outcome));
-  return missing.length === 0 || status === 'cancelled' ? exitCode.completed : exitCode.unfinished;
 };

@@ -1,5 +1,14 @@
 // `check`: validates agent files, before a token is spent: problems first, then the agents with their worst case and reach.
-import type { CheckReport, Problem, AgentReach, SpawnReach, TopologyNode, Warning, WorstCase } from '#contracts';
+import type {
+  ApprovalMark,
+  CheckReport,
+  Problem,
+  AgentReach,
+  SpawnReach,
+  TopologyNode,
+  Warning,
+  WorstCase,
+} from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { describeToolNames, count, money, plural } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
@@ -165,17 +174,35 @@ const reachLines = (reach: CheckReport['reach'], screen: Screen): readonly strin
 };
 
 const reachRows = (reach: AgentReach): readonly (readonly [string, readonly string[]])[] => {
-  const { env, servers, tools, through, spawns, skills = [] } = reach;
+  const { env, servers, tools, through, spawns, skills = [], approve = {}, asks = false } = reach;
   return [
     ['env', env],
     ['servers', servers],
     ['tools', tools],
     ['skills', skills],
+    ['asks before', Object.entries(approve).map(describeMark)],
+    ['asks', asks ? ['a person'] : []],
     ['spawns', spawns === undefined ? [] : describeSpawns(spawns)],
     ['sub-agents’ env', through.env],
     ['sub-agents’ servers', through.servers],
     ['sub-agents’ tools', through.tools],
   ];
+};
+
+/** `mail/send (2 of ops, sec; not the asker)`. */
+const describeMark = ([name, { by, need, not, when }]: [string, ApprovalMark]): string => {
+  const who =
+    by === undefined
+      ? need === undefined
+        ? []
+        : [`${count(need)} people`]
+      : [`${count(need ?? 1)} of ${by.join(', ')}`];
+  const rule = [
+    ...who,
+    ...(not === undefined ? [] : ['not the asker']),
+    ...(when === undefined ? [] : ['by its arguments']),
+  ];
+  return rule.length === 0 ? name : `${name} (${rule.join('; ')})`;
 };
 
 /** `fighter, self, agents it defines itself; 4 at a time, 5 per minute, 3 levels`. */

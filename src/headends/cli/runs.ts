@@ -1,10 +1,11 @@
 // `runs`: lists the runs of a workspace, one line each, with interrupted and damaged runs highlighted. The column for the
 // caller appears only if a run was served.
 import { omitUndefined } from '#base';
-import type { ConversationRef, RunSummary } from '#contracts';
+import type { RunId } from '#base';
+import type { ConversationRef, QuestionReport, RunSummary } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { count, dateTime } from './shared/format.ts';
+import { count, dateTime, plural } from './shared/format.ts';
 import { cloisterCommand, continueCommand } from './shared/next-commands.ts';
 import { openToRead } from './shared/find-and-open.ts';
 import { workspaceOption } from './shared/options.ts';
@@ -20,20 +21,31 @@ export default defineCommand({
   run: async ({ workspace, json }, { runtime, output }) => {
     await using cloister = await openToRead(workspace, runtime);
     const runs = await cloister.runs();
-    const newest = json ? undefined : runs.find(isInterrupted);
     // A log that cannot be read must not keep the other runs from being listed.
+    const waiting = Map.groupBy(await cloister.questions().catch(() => []), ({ run }) => run);
+    const newest = json ? undefined : runs.find((run) => isInterrupted(run) && !waiting.has(run.run));
     const report = newest === undefined ? null : await cloister.show(newest.run).catch(() => null);
-    output.result(json, runs, (printer) => runsLines(sanitizeAll(runs), workspace, printer, report?.chat));
+    const value = runs.map((run) => (waiting.has(run.run) ? { ...run, questions: waiting.get(run.run)!.length } : run));
+    output.result(json, value, (printer) =>
+      runsLines(sanitizeAll(runs), { workspace, waiting, chat: report?.chat }, printer),
+    );
     return exitCode.completed;
   },
 });
 
-/** The runs must be sanitized. `chat`: of the newest interrupted run, if it is a chat. */
+type RunsView = {
+  readonly workspace: string;
+  /** The open questions of each run. */
+  readonly waiting: ReadonlyMap<RunId, readonly QuestionReport[]>;
+  /** Of the newest interrupted run, if it is a chat. */
+  readonly chat: ConversationRef | undefined;
+};
+
+/** The runs must be sanitized. */
 const runsLines = (
   runs: readonly RunSummary[],
-  workspace: string,
+  { workspace, waiting, chat }: RunsView,
   screen: Screen,
-  chat: ConversationRef | undefined,
 ): readonly string[] => {
   if (runs.length === 0)
     return [
@@ -45,7 +57,7 @@ const runsLines = (
     [
       { title: 'run', value: ({ run }) => run },
       { title: 'agent', shrinksTo: 8, value: ({ agent }) => rowText(agent) },
-      { title: 'state', value: describeState },
+      { title: 'state', value: (run) => describeState(run, waiting.get(run.run)?.length ?? 0) },
       { title: 'cells', align: 'right', value: (run) => (isUnknown(run) ? '' : count(run.cells)) },
       { title: 'started', value: ({ startedAt }) => (startedAt === 0 ? '' : dateTime(startedAt)) },
       ...(wereServed
@@ -62,7 +74,12 @@ const runsLines = (
       const style = styles[runs[index]!.state];
       return style === undefined ? line : screen.paint(style, line);
     }),
-    ...interruptedLines(runs.filter(isInterrupted), workspace, chat),
+    ...waitingRunLines(waiting, workspace),
+    ...interruptedLines(
+      runs.filter((run) => isInterrupted(run) && !waiting.has(run.run)),
+      workspace,
+      chat,
+    ),
     ...otherMachineLines(runs, workspace),
     ...damagedLines(runs, workspace),
     ...unreadableLines(runs),
@@ -71,8 +88,9 @@ const runsLines = (
 
 const styles: Readonly<Partial<Record<RunSummary['state'], Style>>> = { interrupted: 'yellow', damaged: 'red' };
 
-const describeState = ({ state, status, unreadable }: RunSummary): string => {
+const describeState = ({ state, status, unreadable }: RunSummary, questions: number): string => {
   if (unreadable !== undefined) return '? unreadable';
+  if (questions > 0) return `? asks (${count(questions)})`;
   if (state === 'damaged') return '✗ damaged';
   const shown = state === 'ended' ? (status ?? 'interrupted') : state;
   return `${stateMark(shown)} ${shown}`;
@@ -83,6 +101,19 @@ const isUnknown = ({ state, cells }: RunSummary): boolean => state === 'damaged'
 
 const isInterrupted = ({ state, unreadable }: RunSummary): boolean =>
   state === 'interrupted' && unreadable === undefined;
+
+/** Who answers continues the run, so it need not be resumed. */
+const waitingRunLines = (waiting: RunsView['waiting'], workspace: string): readonly string[] => {
+  const questions = [...waiting.values()].flat();
+  const [newest] = questions.toReversed();
+  if (newest === undefined) return [];
+  const words = `${waiting.size === 1 ? '1 run waits' : `${count(waiting.size)} runs wait`} for people`;
+  return [
+    '',
+    `${words}: ${plural(questions.length, 'open question')}. To see the newest, and how to answer it:`,
+    `  ${cloisterCommand(`questions ${newest.id}`, workspace)}`,
+  ];
+};
 
 const interruptedLines = (
   [newest, ...others]: readonly RunSummary[],

@@ -88,6 +88,11 @@ export default defineCommand({
       ...valueOption('<n>', 'maximum concurrent runs per agent (default: 16)', positiveInteger),
       formerly: 'runningPerAgent',
     },
+    maxRunsPerCaller: valueOption(
+      '<n>',
+      'maximum concurrent runs per token (default: all; half of them with several tokens)',
+      positiveInteger,
+    ),
     maxQueue: { ...valueOption('<n>', 'maximum queued requests (default: 64)', wholeNumber), formerly: 'waiting' },
     grace: valueOption(
       '<seconds>',
@@ -126,12 +131,13 @@ export default defineCommand({
   },
 });
 
-type GivenLimits = { readonly [Key in 'maxRuns' | 'maxRunsPerAgent' | 'maxQueue']: number | null };
+type GivenLimits = { readonly [Key in 'maxRuns' | 'maxRunsPerAgent' | 'maxRunsPerCaller' | 'maxQueue']: number | null };
 
 /** Only those that were given. */
-const slotLimits = ({ maxRuns, maxRunsPerAgent, maxQueue }: GivenLimits): ServeOptions['slots'] => ({
+const slotLimits = ({ maxRuns, maxRunsPerAgent, maxRunsPerCaller, maxQueue }: GivenLimits): ServeOptions['slots'] => ({
   ...(maxRuns === null ? {} : { running: maxRuns }),
   ...(maxRunsPerAgent === null ? {} : { runningPerAgent: maxRunsPerAgent }),
+  ...(maxRunsPerCaller === null ? {} : { runningPerCaller: maxRunsPerCaller }),
   ...(maxQueue === null ? {} : { waiting: maxQueue }),
 });
 

@@ -1,11 +1,24 @@
 // Formats a transcript: where each text comes from in the margin, the text beside it.
-import type { ShownPart, Transcript, TranscriptCell, TranscriptEntry, TranscriptResult } from '#contracts';
+import type {
+  QuestionReport,
+  ShownPart,
+  Transcript,
+  TranscriptCell,
+  TranscriptEntry,
+  TranscriptResult,
+} from '#contracts';
 import { clockTime, formatDuration, plural } from './shared/format.ts';
 import type { Screen, Style } from './shared/output.ts';
 import { padEnd, sanitizeLine, truncateColumns, width, wrapLines, wrapText } from './shared/sanitize-text.ts';
 import { cellsInTreeOrder, rowText, stateMark } from './shared/tree.ts';
 
-type TranscriptView = { readonly full: boolean; readonly workspace: string; readonly screen: Screen };
+type TranscriptView = {
+  readonly full: boolean;
+  readonly workspace: string;
+  /** Those that wait for people. */
+  readonly questions: readonly QuestionReport[];
+  readonly screen: Screen;
+};
 
 /** The transcript must be sanitized. */
 export const transcriptLines = (transcript: Transcript, view: TranscriptView): readonly string[] => {
@@ -31,6 +44,9 @@ const cellLines = (cell: TranscriptCell, view: CellView): readonly string[] => {
       ...(index === 0 ? [] : ['']),
       ...entryLines(entry, cell.entries.slice(0, index), view),
     ]),
+    ...view.questions
+      .filter((question) => question.cell === cell.cell)
+      .flatMap(({ id, tool }) => beside('waits', `for a person: ${tool} (${id})`, view, 'yellow')),
     ...endLines(cell, view),
   ];
 };

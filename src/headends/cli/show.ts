@@ -1,7 +1,7 @@
 // `show`: one run: its cells, usage, progress and answer; or its windows, its messages, or its transcript.
 import type { CellId, RecordedBy, RunId } from '#base';
 import { describeAttachment } from '#contracts';
-import type { CellReport, Cloister, Outcome, RunReport, TaskReport } from '#contracts';
+import type { CellReport, Cloister, Outcome, QuestionReport, RunReport, TaskReport } from '#contracts';
 import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
 import { causeLines } from './shared/cause-lines.ts';
@@ -17,6 +17,7 @@ import { operationLines, listOperations } from './shared/operations.ts';
 import type { OperationView } from './shared/operations.ts';
 import { flagOption, optionalArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
+import { waitingLines } from './shared/question-lines.ts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import { excerpt, padEnd, sanitizeAll, sanitizeLine, width } from './shared/sanitize-text.ts';
 import { figureLines } from './shared/summary-lines.ts';
@@ -61,8 +62,9 @@ export default defineCommand({
       const { full } = given;
       const cell = await namedCell(cloister, run, given.cell);
       const transcript = await cloister.transcript(run, { full, ...cell });
+      const questions = await cloister.questions({ run });
       output.result(json, transcript, (screen) =>
-        transcriptLines(sanitizeAll(transcript), { full, workspace: sanitizeLine(workspace), screen }),
+        transcriptLines(sanitizeAll(transcript), { full, workspace: sanitizeLine(workspace), questions, screen }),
       );
       return exitCode.completed;
     }
@@ -85,8 +87,14 @@ export default defineCommand({
     if (graph !== null && tasks.length === 0)
       throw new UsageError(`run ${run} has no tasks, so there is no graph`, 'omit --graph');
     await graph?.write(tasks);
-    output.result(json, tasks.length === 0 ? report : { ...report, tasks }, (printer) =>
-      showLines(sanitizeAll({ report, tasks }), { verbose, workspace }, printer),
+    const questions = await cloister.questions({ run });
+    const value = {
+      ...report,
+      ...(tasks.length === 0 ? {} : { tasks }),
+      ...(questions.length === 0 ? {} : { questions }),
+    };
+    output.result(json, value, (printer) =>
+      showLines({ ...sanitizeAll({ report, tasks }), questions }, { verbose, workspace }, printer),
     );
     if (graph !== null) output.err.print(`Graph written to ${sanitizeLine(graph.path)}.`);
     return exitCode.completed;
@@ -96,12 +104,16 @@ export default defineCommand({
 const namedCell = async (cloister: Cloister, run: RunId, name: string | null): Promise<{ readonly cell?: CellId }> =>
   name === null ? {} : { cell: resolveCell(await cloister.show(run), name, await cloister.tasks(run)) };
 
-/** With the tasks of a team. */
-type RunDetails = { readonly report: RunReport; readonly tasks: readonly TaskReport[] };
+/** With the tasks of a team, and the questions that wait for people. */
+type RunDetails = {
+  readonly report: RunReport;
+  readonly tasks: readonly TaskReport[];
+  readonly questions: readonly QuestionReport[];
+};
 
 /** The report and the tasks must be sanitized. */
 const showLines = (
-  { report, tasks: given }: RunDetails,
+  { report, tasks: given, questions }: RunDetails,
   { verbose, workspace }: { readonly verbose: boolean; readonly workspace: string },
   printer: Screen,
 ): readonly string[] => {
@@ -134,7 +146,7 @@ const showLines = (
     ...passedOverLines(report, printer),
     ...withBlankBefore(causeLines(report.causes, { run: report.run, workspace, verbose }, printer)),
     ...stallLines(report, printer),
-    ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, printer)] : []),
+    ...withBlankBefore(openLines(report, questions, workspace, printer)),
     ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
     ...(verbose ? ['', ...figureLines(report, printer)] : []),
     ...(verbose ? ['', paint('bold', 'Operations (for `fork --at`):'), ...operationLines(operations, printer)] : []),
@@ -143,6 +155,23 @@ const showLines = (
     ...(root?.outcome == null || given.length > 0 ? [] : leftLines(root.outcome)),
     ...(failure === null ? [] : ['', ...errorLines(cliFailureJson(failure))]),
   ];
+};
+
+/** What an unfinished run waits for, and how it continues. */
+const openLines = (
+  report: RunReport,
+  questions: readonly QuestionReport[],
+  workspace: string,
+  printer: Screen,
+): readonly string[] => {
+  if (questions.length > 0)
+    return [
+      ...waitingLines({ run: report.run, questions }, workspace, printer),
+      ...(report.status === 'interrupted'
+        ? ['Or continue it here; at a terminal, you are asked:', `  ${continueCommand(report, workspace)}`]
+        : []),
+    ];
+  return report.status === 'interrupted' ? interruptedLines(report, workspace, printer) : [];
 };
 
 const withBlankBefore = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : ['', ...lines]);

@@ -3,11 +3,12 @@
 //   mcp-server-own-caller. It sees only the agents and runs of its caller; the signal of a request cancels the whole run.
 //   mcp-failure-catalogue-text. Every failure is reported in the texts of the catalogue: no stack, no secret, and nothing of
 //       another cell unless the caller sees causes.
-import type { CallToolResult, Server, ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolResult, InputRequiredResult, Server, ServerContext } from '@modelcontextprotocol/server';
 import { unknownAgentError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, Caller, ServedRun, AgentService, RunEvent } from '#contracts';
+import type { Agent, AgentService, Caller, CallerQuestion, RunEvent, ServedRun } from '#contracts';
 import { clientError } from '#headends/shared';
+import { approvalNeeded, canBeAsked, continueCall, continuedRun, inputRequiredResult } from './agent-questions.ts';
 import { agentAsTool, readArguments, errorResult, toToolResult } from './agent-tool.ts';
 import { progressBurst, progressPerSecond } from './limits.ts';
 import { rpcCodes, clientFailureText } from './rpc.ts';
@@ -40,7 +41,11 @@ export const agentServerFactory =
     );
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       const agent = asProtocolError(() => calledAgent(service.agents(caller), params.name));
-      return callAgent({ serving: service, caller, agent, flow }, (params.arguments ?? {}) as JsonObject, context);
+      return callAgent(
+        { library, serving: service, caller, agent, flow },
+        (params.arguments ?? {}) as JsonObject,
+        context,
+      );
     });
     return server;
   };
@@ -54,6 +59,7 @@ const calledAgent = (agents: readonly Agent[], name: string): Agent => {
 };
 
 type ToolCallContext = {
+  readonly library: McpLibrary;
   readonly serving: AgentService;
   readonly caller: Caller;
   readonly agent: Agent;
@@ -61,30 +67,43 @@ type ToolCallContext = {
 };
 
 const callAgent = async (
-  { serving: service, caller, agent, flow }: ToolCallContext,
+  { library, serving: service, caller, agent, flow }: ToolCallContext,
   args: JsonObject,
   { mcpReq }: ServerContext,
-): Promise<CallToolResult> => {
+): Promise<CallToolResult | InputRequiredResult> => {
   try {
     const { request, format } = readArguments(agent, args);
-    const run = await service.startRun(caller, request, mcpReq.signal);
-    const [outcome] = await Promise.all([run.outcome, sendRunProgress(run, flow, mcpReq)]);
-    return toToolResult(agent, format, outcome, await run.causes());
+    const continued = continuedRun(mcpReq);
+    const run = await (continued === undefined
+      ? service.startRun(caller, request, mcpReq.signal)
+      : continueCall(service, { caller, agent, run: continued }, mcpReq));
+    const progress = { isOver: false };
+    const ended = Promise.all([run.outcome, sendRunProgress(run, flow, mcpReq, progress)]);
+    const first = await (run.asked === undefined ? ended : Promise.race([ended, run.asked().then(asQuestions)]));
+    progress.isOver = true;
+    if (!('questions' in first)) return toToolResult(agent, format, first[0], await run.causes());
+    if (!canBeAsked(library, mcpReq)) throw approvalNeeded(first.questions);
+    return inputRequiredResult(library, first.questions);
   } catch (error) {
     return errorResult(error);
   }
 };
+
+const asQuestions = (questions: readonly CallerQuestion[]) => ({ questions });
 
 /** Sends the progress of a run to a client that asked for it. Ends before the answer is sent. */
 const sendRunProgress = async (
   run: ServedRun,
   flow: Backpressure,
   { _meta, notify }: ServerContext['mcpReq'],
+  call: { readonly isOver: boolean },
 ): Promise<void> => {
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return;
-  const notifyProgress = async (note: ProgressNote): Promise<void> =>
-    notify({ method: 'notifications/progress', params: { progressToken, ...note } });
+  const notifyProgress = async (note: ProgressNote): Promise<void> => {
+    // The run may outlive a call that ended with a question.
+    if (!call.isOver) await notify({ method: 'notifications/progress', params: { progressToken, ...note } });
+  };
   // The client chooses the token, and it may be long.
   const overhead = notificationBytes + Buffer.byteLength(JSON.stringify(progressToken));
   const take = (bytes: number): boolean => flow.tryReserve(bytes + overhead);
@@ -127,6 +146,8 @@ const progressText = (event: RunEvent): string | null => {
       return `${event.agent} called the tool ${event.tool}.`;
     case 'tool-end':
       return `The tool ${event.tool} of ${event.agent} ${event.ok ? 'succeeded' : 'failed'}.`;
+    case 'question':
+      return event.why === 'client' ? null : `${event.agent} waits for an answer: ${event.question} (${event.tool}).`;
     default:
       return null;
   }

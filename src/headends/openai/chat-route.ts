@@ -7,6 +7,7 @@ import {
   startOrContinue,
   awaitAnswerEnd,
   collectPieces,
+  shownPiece,
   clientError,
   callArguments,
   causesField,
@@ -233,9 +234,9 @@ async function* chatEvents(run: ServedRun, options: ChatStreamOptions): AsyncGen
 
   try {
     yield chunk({ role: 'assistant', content: '' });
-    for await (const { type, text } of run.pieces()) {
-      if (type === 'text') yield chunk({ content: text });
-      else if (options.activity) yield chunk({ reasoning_content: text });
+    for await (const piece of run.pieces()) {
+      const shown = shownPiece(piece, options.activity);
+      if (shown !== null) yield chunk({ [shown.type === 'text' ? 'content' : 'reasoning_content']: shown.text });
     }
     const end = await awaitAnswerEnd(run);
     for (const [index, call] of end.calls.entries()) yield chunk({ tool_calls: [{ index, ...chatToolCall(call) }] });

@@ -10,6 +10,8 @@ import {
   withoutIgnored,
   refuseHostedTools,
 } from '#headends/shared';
+import { parseApproval, separateApprovals } from './approvals.ts';
+import type { Approval } from './approvals.ts';
 import { isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
 import { parseDialogMessage, allowedSystem } from './message.ts';
 import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
@@ -20,6 +22,8 @@ export type ParsedResponseRequest = {
   readonly request: Omit<AgentRequest, 'input' | 'history'> | null;
   readonly dialog: readonly ResponseTurn[];
   readonly results: readonly CallResult[];
+  /** Answers to questions that a run waits for. If there are any, there is nothing else. */
+  readonly approvals: readonly Approval[];
   readonly userTexts: readonly string[];
   /** The run whose answer this request continues. */
   readonly previous: string | null;
@@ -46,10 +50,8 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
   const forced = parseForcedFunction(body);
   refuseUnsupported(body, unsupportedInResponses(rules, forced !== null));
   const { turns, system: inputSystem } = parseInput(body, rules);
-  const { dialog, results, userTexts, hasNewInput } = separateResults(
-    turns,
-    (turn) => 'answerOfRun' in turn || turn.by === 'agent',
-  );
+  const { approvals, turns: others } = separateApprovals(turns, (turn) => !('call' in turn) && isAgentTurn(turn));
+  const { dialog, results, userTexts, hasNewInput } = separateResults(others, isAgentTurn);
   const instructions = allowedSystem(body.optionalText('instructions') ?? '', 'instructions', rules);
   const system = [...instructions, ...inputSystem];
   const text = body.has('text') ? body.fields('text') : new BodyFields({}, 'text');
@@ -65,6 +67,7 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
     request: hasNewInput ? common : null,
     dialog,
     results,
+    approvals,
     userTexts,
     previous: previous === undefined ? null : runFromResponseId(previous, 'previous_response_id'),
     answerTool: forced?.name ?? null,
@@ -75,13 +78,15 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
   };
 };
 
-type Input = { readonly turns: readonly (ResponseTurn | CallResult)[]; readonly system: readonly string[] };
+const isAgentTurn = (turn: ResponseTurn): boolean => 'answerOfRun' in turn || turn.by === 'agent';
+
+type Input = { readonly turns: readonly (ResponseTurn | CallResult | Approval)[]; readonly system: readonly string[] };
 
 const parseInput = (body: BodyFields, rules: ClientRules): Input => {
   const { input } = body.value;
   if (typeof input === 'string') return { turns: [{ by: 'person', text: input }], system: [] };
   if (!Array.isArray(input)) throw body.invalid('input', 'a string or an array of items');
-  const turns: (ResponseTurn | CallResult)[] = [];
+  const turns: (ResponseTurn | CallResult | Approval)[] = [];
   const system: string[] = [];
   for (const item of body.items('input'))
     switch (itemType(item, rules)) {
@@ -102,6 +107,12 @@ const parseInput = (body: BodyFields, rules: ClientRules): Input => {
         break;
       case 'function_call_output':
         turns.push(parseResult(item, 'call_id', 'output'));
+        break;
+      case 'mcp_approval_request':
+        turns.push(emptyCall);
+        break;
+      case 'mcp_approval_response':
+        turns.push(parseApproval(item));
         break;
       // Reasoning is not part of the dialog.
       case 'reasoning':

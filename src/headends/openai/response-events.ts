@@ -4,8 +4,9 @@
 //       response.failed.
 //   response-events-numbered. From 0, without gaps.
 import type { JsonObject } from '#base';
-import type { ServedRun, ServerEvent, SpentTokens, ClientCall } from '#contracts';
+import type { AnswerPiece, CallerQuestion, ClientCall, ServedRun, ServerEvent, SpentTokens } from '#contracts';
 import { clientError, answerFromOutcome } from '#headends/shared';
+import { approvalItem } from './approvals.ts';
 import { messageId, reasoningId } from './ids.ts';
 import { responseObject, callItem, messageItem, reasoningItem, summaryPart, textPart } from './response-object.ts';
 import type { ResponseHead, ResponseState } from './response-object.ts';
@@ -29,9 +30,15 @@ export async function* responseEvents(
   const items = new ResponseItems(head.run);
   let spent: SpentTokens | undefined;
   try {
-    for await (const { type, text } of run.pieces()) {
-      if (type === 'text') yield* items.text(text).map(event);
-      else if (activity) yield* items.activity(text).map(event);
+    for await (const piece of piecesOrQuestions(run)) {
+      if (piece.type === 'questions') {
+        yield* items.end('completed').map(event);
+        for (const question of piece.questions) yield* items.whole(approvalItem(question)).map(event);
+        yield responseEvent('completed', { status: 'completed', output: items.done });
+        return;
+      }
+      if (piece.type === 'text') yield* items.text(piece.text).map(event);
+      else if (activity || piece.type === 'question') yield* items.activity(piece.text).map(event);
     }
     const pause = await run.pause?.();
     const outcome = pause === undefined || pause === null ? await run.outcome : null;
@@ -49,6 +56,31 @@ export async function* responseEvents(
       failure: clientError(error),
       ...withSpent(spent),
     });
+  }
+}
+
+type AskedQuestions = { readonly type: 'questions'; readonly questions: readonly CallerQuestion[] };
+
+/** The pieces of the answer; when the client is asked, the questions come last, after the text before them. */
+async function* piecesOrQuestions(run: ServedRun): AsyncGenerator<AnswerPiece | AskedQuestions> {
+  const asked = run.asked?.().then(async (questions): Promise<AskedQuestions> => {
+    // The pieces before are there, but not read yet.
+    await new Promise((resolve) => void setImmediate(resolve));
+    return { type: 'questions', questions };
+  });
+  asked?.catch(() => undefined);
+  const pieces = run.pieces()[Symbol.asyncIterator]();
+  for (;;) {
+    const next = pieces.next();
+    const first = await (asked === undefined ? next : Promise.race([next, asked]));
+    if ('type' in first) {
+      // It ends with the run, which may be long after this response.
+      next.catch(() => undefined);
+      yield first;
+      return;
+    }
+    if (first.done === true) return;
+    yield first.value;
   }
 }
 
@@ -111,6 +143,16 @@ class ResponseItems {
       { type: 'response.function_call_arguments.done', ...at, name: call.name, arguments: item['arguments'] },
       { type: 'response.output_item.done', output_index, item },
     ] as readonly ItemEvent[];
+  }
+
+  /** An item that has no parts. Call it after all text. */
+  whole(item: JsonObject): readonly ItemEvent[] {
+    const output_index = this.#nextIndex++;
+    this.#done.set(output_index, item);
+    return [
+      { type: 'response.output_item.added', output_index, item },
+      { type: 'response.output_item.done', output_index, item },
+    ];
   }
 
   end(status: 'completed' | 'incomplete'): readonly ItemEvent[] {

@@ -143,9 +143,15 @@ const requestResponse = (report: RunReport, name: string, part: RequestState): R
 
 /** Throws if the run has several answers, because the log does not tell them apart. */
 const runResponse = (report: RunReport, name: string): ResponseState => {
-  if (name !== report.run && (name !== `${report.run}_1` || hasCalledTools(report)))
+  if (name !== report.run && !followsQuestion(report, name) && (name !== `${report.run}_1` || hasCalledTools(report)))
     throw new CloisterError('run_unknown', 'Responses of a run with client tools are stored only for a limited time.');
   return endedResponse(report, name);
+};
+
+/** Whether it followed the answer to a question, whose number it has. */
+const followsQuestion = ({ events }: RunReport, name: string): boolean => {
+  const asked = `q-${name.replace(/_(\d+)$/u, '-$1')}`;
+  return events.some((event) => event.type === 'question' && event.question === asked);
 };
 
 const endedResponse = (report: RunReport, name: string): ResponseState => {

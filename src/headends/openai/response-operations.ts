@@ -53,6 +53,33 @@ const call: JsonObject = objectOf({
   arguments: stringSchema,
 });
 
+const approvalRequest: JsonObject = {
+  ...objectOf({
+    id: stringSchema,
+    type: enumOf('mcp_approval_request'),
+    name: stringSchema,
+    arguments: stringSchema,
+    server_label: enumOf('cloister'),
+  }),
+  description: 'A question to the client. Its run waits for the answer.',
+};
+
+const approvalResponse: JsonObject = {
+  ...objectOf(
+    {
+      type: enumOf('mcp_approval_response'),
+      approval_request_id: stringSchema,
+      approve: { type: 'boolean' },
+      reason: {
+        ...stringSchema,
+        description: 'Why not; the answer itself, if the name of the request is `ask_person`.',
+      },
+    },
+    ['type', 'approval_request_id', 'approve'],
+  ),
+  description: 'If such items come last, their run continues.',
+};
+
 /** Only if client tools are allowed. */
 const toolItems: readonly JsonObject[] = [
   call,
@@ -87,7 +114,14 @@ const request = (withTools: boolean): JsonObject =>
           stringSchema,
           {
             ...arraySchema({
-              anyOf: [message, reference, objectOf({ type: enumOf('reasoning') }), ...(withTools ? toolItems : [])],
+              anyOf: [
+                message,
+                reference,
+                objectOf({ type: enumOf('reasoning') }),
+                approvalRequest,
+                approvalResponse,
+                ...(withTools ? toolItems : []),
+              ],
             }),
             minItems: 1,
           },
@@ -128,6 +162,7 @@ const responseFields = {
         summary: arraySchema(objectOf({ type: enumOf('summary_text'), text: stringSchema })),
       }),
       call,
+      approvalRequest,
     ],
   }),
   previous_response_id: nullable(stringSchema),

@@ -1,7 +1,7 @@
 // Responses: created, complete or streamed, and read again.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { AgentRequest, Caller, HttpRoute, ServedRun, AgentService } from '#contracts';
+import type { AgentRequest, Caller, HttpRoute, RouteReply, ServedRun, AgentService } from '#contracts';
 import {
   answerAsCall,
   answerName,
@@ -10,6 +10,7 @@ import {
   awaitAnswerEnd,
   collectPieces,
 } from '#headends/shared';
+import { approvalItem, continueApproved } from './approvals.ts';
 import { withObjectFormat } from './parse-tools.ts';
 import { readResponse, callItem, messageItem, reasoningItem, responseObject } from './response-object.ts';
 import { openaiError } from './openai-error.ts';
@@ -28,14 +29,21 @@ export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
     answer: async ({ caller, body, signal, headers: sent }) => {
       const { clients } = service;
       const parsed = parseResponse(body, clients);
-      const { stream, format, previous, tools, results, userTexts, request, dialog, headers } = parsed;
+      const { stream, format, previous, tools, results, approvals, userTexts, request, dialog, headers } = parsed;
+      const reply = async (run: ServedRun, name: string): Promise<RouteReply> => {
+        const head = { run: name, agent: run.agent, startedAt: run.startedAt, previous, format, tools };
+        if (stream) return { events: responseEvents(run, head, clients.activity), headers };
+        return { status: 200, body: await completeResponse(run, head, clients.activity), headers };
+      };
+      if (approvals.length > 0) {
+        const continued = await continueApproved(service, caller, { approvals, previous, headers: sent }, signal);
+        return reply(continued.run, continued.name);
+      }
       const read = stream || clients.activity;
       const newRequest = request && (() => completeRequest(service, caller, { request, previous, dialog }, read));
       const started = await startOrContinue(service, caller, { results, userTexts, newRequest, headers: sent }, signal);
       const run = answerAsCall(started, parsed.answerTool);
-      const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
-      if (stream) return { events: responseEvents(run, head, clients.activity), headers };
-      return { status: 200, body: await completeResponse(run, head, clients.activity), headers };
+      return reply(run, answerName(run));
     },
   },
   {
@@ -68,7 +76,17 @@ const completeRequest = async (
   return withObjectFormat(complete, service, caller);
 };
 
+/** Ends with the run, or when the client is asked. */
 const completeResponse = async (run: ServedRun, head: ResponseHead, shown: boolean): Promise<JsonObject> => {
+  const answer = answerResponse(run, head, shown);
+  if (run.asked === undefined) return answer;
+  const asked = run
+    .asked()
+    .then((questions) => ({ status: 'completed' as const, output: questions.map(approvalItem) }));
+  return Promise.race([answer, asked.then((state) => responseObject(head, state))]);
+};
+
+const answerResponse = async (run: ServedRun, head: ResponseHead, shown: boolean): Promise<JsonObject> => {
   const { text, activity } = await collectPieces(run, shown);
   const { answer, calls, spent, causes } = await awaitAnswerEnd(run);
   const status = answer.whole ? 'completed' : 'incomplete';

@@ -1,6 +1,6 @@
 // Lists the agents of a caller and runs them.
 import type { JsonObject } from '#base';
-import { listOf, openObject, string } from '#base/shapes';
+import { about, listOf, openObject, orNull, string } from '#base/shapes';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
 import { askAgent, requestedAgent } from './ask-agent.ts';
 import { jsonOrEventsReply, jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
@@ -17,6 +17,11 @@ export type RestWorld = {
 const failures = noAnswerReplies(outcomeShape);
 
 export const agentRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
+  ...describingRoutes(service, world),
+  ...askingRoutes(service),
+];
+
+const describingRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
   restRoute({
     method: 'GET',
     path: '/v1',
@@ -34,6 +39,30 @@ export const agentRoutes = (service: AgentService, world: RestWorld): readonly H
       return { status: 200, body: { version: world.version, agents } };
     },
   }),
+  restRoute({
+    method: 'GET',
+    path: '/v1/agents/:agent/template',
+    id: 'readTemplate',
+    tag: 'agents',
+    summary: 'Get the frontmatter of an agent: every key with its effective value, and where that comes from',
+    replies: {
+      200: jsonReply(
+        'The frontmatter.',
+        openObject({
+          agent: string(),
+          template: about(orNull(string()), 'YAML with comments; null if the agent was not read from an agent file.'),
+        }),
+      ),
+    },
+    find: (call) => requestedAgent(service, call),
+    answer: async ({ caller }, { found: { name } }) => ({
+      status: 200,
+      body: { agent: name, template: service.template(caller, name) },
+    }),
+  }),
+];
+
+const askingRoutes = (service: AgentService): readonly HttpRoute[] => [
   restRoute({
     method: 'GET',
     path: '/v1/:agent',

@@ -32,7 +32,7 @@ export const askAgent = async (
   const { waits } = parsed;
   const request = withKey(parsed.request, call);
   if (!waits || request.resident === true) {
-    const started = await startDetached(call, (signal) => service.startRun(call.caller, request, signal));
+    const started = await leaveQueueOnDisconnect(call, (signal) => service.startRun(call.caller, request, signal));
     return waits ? firstReply(service, call, started) : acceptedReply(started);
   }
 
@@ -64,14 +64,16 @@ const withKey = (request: AgentRequest, { headers }: AdmittedRequest): AgentRequ
 /** The reply for a run that keeps running after the request. */
 export const acceptedReply = ({ run, agent }: Pick<ServedRun, 'run' | 'agent'>): RouteReply => ({
   status: 202,
-  body: { run, agent, events: `/v1/runs/${encodeURIComponent(run)}/events` },
+  body: { run, agent, events: eventsPath(run) },
 });
 
+export const eventsPath = (run: string): string => `/v1/runs/${encodeURIComponent(run)}/events`;
+
 /** A client that disconnects leaves the queue; a run that has started keeps running. */
-export const startDetached = async (
+export const leaveQueueOnDisconnect = async <T>(
   { signal }: AdmittedRequest,
-  start: (signal: AbortSignal) => Promise<ServedRun>,
-): Promise<ServedRun> => {
+  start: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
   const waiting = new AbortController();
   const leave = (): void => waiting.abort(signal.reason);
   if (signal.aborted) leave();

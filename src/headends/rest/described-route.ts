@@ -9,7 +9,7 @@ import { errorShape, schemaReference } from './reply-shapes.ts';
 
 type DescribedRoute<Query, Body, Found> = Pick<HttpRoute, 'method' | 'path' | 'files'> & {
   readonly id: string;
-  readonly tag: 'agents' | 'runs' | 'server';
+  readonly tag: 'agents' | 'runs' | 'checkpoints' | 'questions' | 'server';
   readonly summary: string;
   readonly description?: string;
   /** Query parameters. Without them, none is allowed. */
@@ -128,6 +128,8 @@ const parameterTexts: Readonly<Record<string, string>> = {
   run: 'The id of one of your runs.',
   name: 'The name of the agent within the run.',
   sha256: 'The SHA-256 of the file, in hex.',
+  checkpoint: 'The id of one of your checkpoints.',
+  question: 'The id of a question.',
 };
 
 export const pathParameter = (name: string): JsonObject => ({

@@ -63,11 +63,14 @@ const mailRoutes = (service: AgentService): readonly HttpRoute[] => [
     tag: 'runs',
     summary: 'Send a message to an agent of a run, or publish it to a topic',
     description:
-      'An idle resident run needs a run slot first. If no slot is free and the queue is full, nothing is sent.',
+      'An idle resident run needs a run slot first. If no slot is free and the queue is full, nothing is sent. If the run is not running on this server, the message is stored for the process that runs or resumes it; `answer` is then refused.',
     body: messageShape,
     replies: {
       200: jsonReply('The answer to the message.', answerShape),
-      202: jsonReply('The message is in the mailbox.', withRun({ message: about(string(), 'The id of the message.') })),
+      202: jsonReply(
+        'The message is in the mailbox, or stored for it.',
+        withRun({ message: about(string(), 'The id of the message.') }),
+      ),
       409: notRunningReply,
       ...noAnswerReplies(answerShape),
     },
@@ -151,9 +154,11 @@ const sendMail = async (
   const { answer: waits = false, ...message } = body;
   const key = requestKey(call.headers);
   const id = key === undefined ? {} : { id: keyedMessageId(call.params['run'] ?? '', key, message) };
-  const { result, ...found } = await commandRun(service, call, { do: 'send', ...message, ...id });
-  if (!waits) return { status: 202, body: { run: found.summary.run, message: result } };
-  return answerReply(found, result, call);
+  const running = waits ? await requireRunning(service, call) : null;
+  const { summary, result } = await commandRun(service, call, { do: 'send', ...message, ...id });
+  return running === null
+    ? { status: 202, body: { run: summary.run, message: result } }
+    : answerReply(running, result, call);
 };
 
 /** Asks the agent to finish. It ends once its current work is done. */

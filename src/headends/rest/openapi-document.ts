@@ -8,7 +8,9 @@ import { namedSchemas, jsonObject } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { clientFailure } from '#headends/shared';
+import { checkpointValues } from './checkpoint-shapes.ts';
 import { jsonReply, pathParameter, restRoute } from './described-route.ts';
+import { answerReceiptShape, questionAnswerShape, questionShape } from './question-shapes.ts';
 import {
   agentShape,
   answerShape,
@@ -81,6 +83,10 @@ const namedValues: readonly Shape[] = [
   windowShape,
   ledgerShape,
   taskShape,
+  ...checkpointValues,
+  questionShape,
+  questionAnswerShape,
+  answerReceiptShape,
   replayShape,
   diffShape,
   runMessageShape,

@@ -3,7 +3,9 @@ import type { HttpRoute, AgentService } from '#contracts';
 import { agentRoutes } from './agent-routes.ts';
 import type { RestWorld } from './agent-routes.ts';
 import { attachmentRoute } from './attachment-route.ts';
+import { checkpointRoutes } from './checkpoint-routes.ts';
 import { liveAgentRoutes } from './live-agent-routes.ts';
+import { questionRoutes } from './question-routes.ts';
 import { reportRoutes } from './report-routes.ts';
 import { runRoutes } from './run-routes.ts';
 
@@ -11,6 +13,8 @@ export const restRoutes = (service: AgentService, world: RestWorld): readonly Ht
   ...runRoutes(service),
   ...reportRoutes(service),
   attachmentRoute(service),
+  ...questionRoutes(service),
+  ...checkpointRoutes(service),
   ...liveAgentRoutes(service),
   ...agentRoutes(service, world),
 ];
@@ -23,11 +27,20 @@ export const restRoutes = (service: AgentService, world: RestWorld): readonly Ht
 // the path for later use.
 
 /** Paths below /v1 that have routes. */
-const routed = ['models', 'messages', 'responses', 'chat', 'completions', 'runs'] as const;
+const routed = [
+  'models',
+  'messages',
+  'responses',
+  'chat',
+  'completions',
+  'runs',
+  'agents',
+  'checkpoints',
+  'questions',
+] as const;
 
 /** Paths below /v1 that clients may request. */
 const expected = [
-  'agents',
   'assistants',
   'audio',
   'batches',

@@ -6,12 +6,12 @@ import { seesCauses } from '#contracts';
 import type {
   Answer,
   Caller,
+  CallerRunSummary,
   Cause,
   CellReport,
   RouteReply,
   RunOutcome,
   RunReport,
-  RunSummary,
   Sees,
 } from '#contracts';
 import { restFailureJson } from './rest-error.ts';
@@ -70,14 +70,32 @@ export const reportJson = (report: RunReport, sees: Sees | undefined): JsonObjec
   const { agent, goal, startedAt, endedAt, causes } = report;
   const { cells } = detailsJson(report);
   const outcome = restOutcomeJson(reportedOutcome(report), seesCauses(sees) ? causes : undefined);
-  return { ...outcome, agent, goal, startedAt, endedAt, cells: cells! };
+  return { ...outcome, agent, goal, startedAt, endedAt, questions: openQuestions(report), cells: cells! };
+};
+
+/** How many questions wait for people. */
+const openQuestions = ({ events, endedAt }: RunReport): number => {
+  if (endedAt !== null) return 0;
+  const count = (type: RunReport['events'][number]['type']): number => events.filter((one) => one.type === type).length;
+  return count('question') - count('question-end');
 };
 
 /** Without the owner, which is information for the operator. The caller, for a reader who sees those of all callers. */
-export const summaryJson = (summary: RunSummary, { watches }: Caller): JsonObject => {
-  const { run, agent, goal, state, status, startedAt, endedAt, cells, spent, caller } = summary;
+export const summaryJson = (summary: CallerRunSummary, { watches }: Caller): JsonObject => {
+  const { run, agent, goal, asks, state, status, startedAt, endedAt, cells, spent, caller } = summary;
   const whose = watches?.caller === null ? { caller } : {};
-  return { run, agent, goal, state, status, startedAt, endedAt, cells, spent, ...whose };
+  return {
+    run,
+    agent,
+    goal,
+    state: asks === true ? 'asks' : state,
+    status,
+    startedAt,
+    endedAt,
+    cells,
+    spent,
+    ...whose,
+  };
 };
 
 /** The answer to one message. `causes`: undefined for a caller who does not see them. */

@@ -15,7 +15,7 @@ import type {
   ForkRequest,
 } from '#contracts';
 import { requestKey } from '#headends/shared';
-import { acceptedReply, acceptsJson, startDetached, eventStream } from './ask-agent.ts';
+import { acceptedReply, acceptsJson, leaveQueueOnDisconnect, eventStream } from './ask-agent.ts';
 import type { EventPicker, RunningRun } from './ask-agent.ts';
 import { jsonOrEventsReply, jsonReply, restRoute } from './described-route.ts';
 import { begunShape, errorShape, reportShape, runShape, transcriptShape } from './reply-shapes.ts';
@@ -147,6 +147,8 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     id: 'cancelRun',
     tag: 'runs',
     summary: 'Cancel a run, including everything it has started',
+    description:
+      'If another process of this workspace runs it, that process is asked to; an interrupted run is cancelled when it is resumed.',
     replies: { 202: jsonReply('The run is being cancelled.', begunShape), 409: notRunningReply },
     answer: async (call) => acceptedReply((await commandRun(service, call, { do: 'cancel' })).summary),
   }),
@@ -164,7 +166,7 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     },
     answer: async (call) => {
       const run = call.params['run'] ?? '';
-      return acceptedReply(await startDetached(call, (signal) => service.resumeRun(call.caller, run, signal)));
+      return acceptedReply(await leaveQueueOnDisconnect(call, (signal) => service.resumeRun(call.caller, run, signal)));
     },
   }),
   restRoute({
@@ -186,7 +188,9 @@ const forkRun = async (service: AgentService, call: AdmittedRequest, fork: ForkR
   const { summary } = await requireRun(service, call);
   if (requestKey(headers) !== undefined)
     throw new CloisterError('request_unsupported', 'Idempotency-Key: each fork is a run of its own. Omit the header.');
-  return acceptedReply(await startDetached(call, (signal) => service.forkRun(caller, summary.run, fork, signal)));
+  return acceptedReply(
+    await leaveQueueOnDisconnect(call, (signal) => service.forkRun(caller, summary.run, fork, signal)),
+  );
 };
 
 const showRun = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
@@ -208,13 +212,13 @@ export const requireRunning = async (service: AgentService, call: AdmittedReques
   return { ...found, session };
 };
 
-/** Carries out a command on the run that the path names. Throws `cell_ended` if it is not running on this server. */
+/** Carries out a command on the run that the path names, or stores it for the process that owns the run. Throws `cell_ended`. */
 export const commandRun = async <K extends RunCommandName>(
   service: AgentService,
   call: AdmittedRequest,
   command: RunCommand<K>,
-): Promise<RunningRun & { readonly result: Awaited<RunCommandResults[K]> }> => {
-  const found = await requireRunning(service, call);
+): Promise<CallerRun & { readonly result: Awaited<RunCommandResults[K]> }> => {
+  const found = await requireRun(service, call);
   return { ...found, result: await service.do(call.caller, found.summary.run, command, call.signal) };
 };
 

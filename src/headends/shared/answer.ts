@@ -73,8 +73,23 @@ type CollectedAnswer = { readonly text: string; readonly activity: string };
 export const collectPieces = async (run: ServedRun, activity: boolean): Promise<CollectedAnswer> => {
   const collected = { text: '', activity: '' };
   if (!activity && run.pause === undefined) return collected;
-  for await (const { type, text } of run.pieces()) if (type === 'text' || activity) collected[type] += text;
+  for await (const { type, text } of run.pieces())
+    if (type === 'text') collected.text += text;
+    else if (activity) collected.activity += text;
   return collected;
+};
+
+/**
+ * A piece as a streamed part of a message; null: it is not shown. Where a protocol has no questions to people, they are shown as activity or,
+ * if that is not shown, as text: in the stream only, they are no part of the answer.
+ */
+export const shownPiece = (
+  { type, text }: AnswerPiece,
+  activity: boolean,
+): { readonly type: 'text' | 'activity'; readonly text: string } | null => {
+  if (text === '') return null;
+  if (type === 'question') return activity ? { type: 'activity', text } : { type: 'text', text: `\n\n${text}\n` };
+  return type === 'text' || activity ? { type, text } : null;
 };
 
 // A forced call of a client's only tool: the client wants JSON in the form of arguments, and runs no tool. Many libraries request JSON

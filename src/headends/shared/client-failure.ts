@@ -29,6 +29,13 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   mail_unknown: 404,
   conversation_unknown: 404,
   checkpoint_unknown: 404,
+  question_unknown: 404,
+  question_answered: 409,
+  question_changed: 409,
+  question_stale: 409,
+  answer_invalid: 422,
+  // The run waits for a person; the same request again would start another one.
+  approval_needed: 409,
   file_missing: 404,
   cell_ended: 409,
   run_owned: 409,

@@ -8,6 +8,7 @@ export {
   causesField,
   causesFieldSchema,
   refuseTwoFormats,
+  shownPiece,
   requestArguments,
 } from './answer.ts';
 export type { AnswerEnd } from './answer.ts';

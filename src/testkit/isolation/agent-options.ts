@@ -1,5 +1,5 @@
 import type { Agent, AgentOptions, TeamOptions, ToolDefinition } from '#contracts';
-import { teamRoster } from '#core/orchestration';
+import { ownMarks, teamRoster } from '#core/orchestration';
 
 export type ChildAgents = { readonly agents: readonly Agent[]; readonly spawnable: readonly Agent[] };
 
@@ -14,7 +14,8 @@ export const agentOptions = (
   const { models, caching, settings, tools, builtins, sources, servers, skills } = agent.resources;
   const { limits, budget, budgetGroup } = agent.caps;
   const { gather, agentsAtOnce, spawns } = agent.children;
-  const { grants, share, messages, topics } = agent.permissions;
+  const { grants, share, messages, topics, asks } = agent.permissions;
+  const approve = ownMarks(agent);
   return {
     name,
     description,
@@ -44,6 +45,8 @@ export const agentOptions = (
         }),
     ...(messages === null ? {} : { messages }),
     topics,
+    ...(Object.keys(approve).length === 0 ? {} : { approve }),
+    ...(asks ? { asks } : {}),
     ...(budgetGroup === null ? {} : { budgetGroup }),
     ...(gather === null ? {} : { gather }),
     ...(agentsAtOnce === null ? {} : { agentsAtOnce }),

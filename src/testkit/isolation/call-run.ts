@@ -15,6 +15,7 @@ import type {
   ToolOutput,
   NamedSource,
   CellFolder,
+  Question,
   RunPorts,
   StoredAttachment,
 } from '#contracts';
@@ -24,6 +25,7 @@ import type { Run } from '#core/orchestration';
 import { pathBelow } from './agent-tree.ts';
 import type { TestAgent, AgentTree, StandInSource } from './agent-tree.ts';
 import { CallCell } from './call-cell.ts';
+import { drawPersonAnswer } from './draw-person.ts';
 import { createObservation } from './observer.ts';
 import type { Observation, Observations } from './observer.ts';
 import { planCell } from './plan.ts';
@@ -186,7 +188,9 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
   }
 
   /** A frame says which cell is about to start, and which call of its parent started it. */
-  protected override onFrame({ record, cell }: Frame): void {
+  protected override onFrame(frame: Frame): void {
+    const { record, cell } = frame;
+    if (record.type === 'begin' && record.question !== undefined) return this.#answerLater(frame, record.question);
     if (record.type === 'open') this.#newCell = { birth: record.birth, parent: null, child: null };
     if (record.type !== 'begin' || record.about?.['step'] === undefined) return;
     const parent = this.cellState(cell);
@@ -194,6 +198,21 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
     const called = parent?.matchCall(typeof args === 'string' ? args : '');
     if (record.birth !== undefined && parent !== undefined)
       this.#newCell = { birth: record.birth, parent, child: called?.child ?? null };
+  }
+
+  /** A person answers every question. When, and what they say, is private to the cell that asked. */
+  #answerLater({ no, cell }: Frame, question: Question): void {
+    const state = this.cellState(cell);
+    if (state === undefined) return;
+    const { definition } = state.planned.testAgent.agent;
+    const schema = definition.tools.find(({ name }) => name === question.tool)?.inputSchema;
+    const { validate } = this.setting;
+    const { delayMs, answer } = drawPersonAnswer(question, state.salt, { schema, validate });
+    const id = `person-${no}`;
+    const give = async (): Promise<void> =>
+      void (await this.#live?.do({ do: 'answer', ...answer, frame: no, by: 'operator', right: 'operator', id }));
+    // The cell may have ended meanwhile.
+    this.time.timer(delayMs, () => void give().catch(() => undefined));
   }
 
   protected override equip(agent: Agent): SessionResources {

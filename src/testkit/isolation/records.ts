@@ -1,5 +1,6 @@
 // The records and events of each cell of a run, without what may differ: ids are replaced by places; times, and totals that
 // include the varied cell, are left out.
+import { isObject } from '#base';
 import type { CellId, Json } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
 import { projectEvents } from '#core/events';
@@ -80,23 +81,27 @@ export class Records {
     const isAbove = relationOf(cell) === 'ancestor';
     switch (record.type) {
       case 'begin': {
-        const { op, name, repeat, hold, about, birth, until } = record;
+        const { op, name, repeat, hold, about, birth, until, question } = record;
         const child = birth === undefined ? undefined : [this.#run.nameOf(birth.cell), birth.depth, birth.task];
         const ms = until === undefined || this.#isTeam ? undefined : until - at;
         // The prompt's origin includes the order in which results arrived.
         const shownAttempt = attempt !== undefined && isAbove ? { ...attempt, changes: [], prompt: '' } : attempt;
-        return JSON.stringify([op, 'begin', record.do, name, repeat, hold, about, child, ms, shownAttempt]);
+        return JSON.stringify([op, 'begin', record.do, name, repeat, hold, about, child, ms, shownAttempt, question]);
       }
       case 'settle': {
         const { op, ok, halted, ms, value, failure, cost, uncertain, ended } = record;
         const end = ended === undefined ? undefined : this.#outcome(ended.outcome, relationOf(ended.cell));
-        const shown = end !== undefined && isAbove ? undefined : value;
+        const shown = end !== undefined && isAbove ? undefined : withoutNumbers(value, isAbove);
         const timed = this.#isTeam ? [halted?.failure] : [halted, ms];
         return JSON.stringify([op, 'settle', ok, shown, failure, cost, uncertain, end, ...timed]);
       }
       case 'post': {
         const { op, name, about, ok, value, failure } = record;
         return JSON.stringify([op, 'post', name, about, ok, value, failure]);
+      }
+      case 'ruling': {
+        const { op, by, right, verdict, argsHash, args, reason, remember } = record;
+        return JSON.stringify([op, 'ruling', by, right, verdict, argsHash, args, reason, remember]);
       }
       case 'close':
         return JSON.stringify(['close', this.#outcome(record.outcome, relationOf(cell))]);
@@ -118,6 +123,8 @@ export class Records {
     const shown: Record<string, unknown> = { ...event };
     for (const key of cellKeys) if (typeof shown[key] === 'string') shown[key] = this.#run.nameOf(shown[key]);
     for (const key of nameKeys) if (key in shown) shown[key] = '';
+    // The number of a frame of the whole run, for people, and a time.
+    for (const key of ['question', 'until']) if (key in shown) shown[key] = '';
     const isRelated = 'child' in event && relationOf(event.child) !== 'unrelated';
     if ('ms' in shown && (this.#isTeam || isRelated)) shown['ms'] = 0;
     if ('spent' in event && (this.#isTeam || relationOf(cell) !== 'unrelated'))
@@ -125,6 +132,16 @@ export class Records {
     return JSON.stringify(shown);
   }
 }
+
+/**
+ * An answer that covers a call is named by the number of its frame in the whole run. In a cell above the varied one, what crosses
+ * is numbered in the order in which it arrives.
+ */
+const withoutNumbers = (value: Json | undefined, isAbove: boolean): Json | undefined => {
+  if (!isObject(value) || value['verdict'] === undefined) return value;
+  const { remembered, said, ...shown } = value;
+  return { ...shown, remembered: remembered !== undefined, said: isAbove ? said !== undefined : (said ?? null) };
+};
 
 const cellKeys = ['parent', 'from', 'to', 'child'];
 /** The name of an agent may vary with its definition. */

@@ -133,6 +133,26 @@ test('tool texts are made well-formed and truncated, and calls use the server’
   expect(requests.at(-1)!.params.name).toBe(name);
 });
 
+// invariant: mcp-hints-only-mark
+test.each([
+  [undefined, true],
+  [{}, true],
+  [{ destructiveHint: true }, true],
+  [{ destructiveHint: false }, undefined],
+  [{ readOnlyHint: true }, undefined],
+  [{ readOnlyHint: true, destructiveHint: true }, true],
+  [{ readOnlyHint: false }, true],
+  [{ readOnlyHint: 'true' }, true],
+  [{ destructiveHint: 'false' }, true],
+] as const)(
+  'with approve=destructive, a tool with the hints %j is marked: %s; without, it never is',
+  async (hints, approve) => {
+    const tools = [{ ...oneTool, ...(hints === undefined ? {} : { annotations: hints }) }] as JsonObject[];
+    expect((await listOf(tools, { approve: 'destructive' })).tools[0]!.approve).toBe(approve);
+    expect((await listOf(tools, { trusted: true })).tools[0]!.approve).toBeUndefined();
+  },
+);
+
 // invariant: mcp-hints-need-trust
 test.each([
   [{ readOnlyHint: true }, true, 'free'],

@@ -57,7 +57,7 @@ const usual = (method: string, params: any): object | undefined => {
   }
 };
 
-export type ListOptions = Partial<Pick<ResolvedServer, 'trusted' | 'tools' | 'connectTimeoutMs'>> & {
+export type ListOptions = Partial<Pick<ResolvedServer, 'trusted' | 'tools' | 'connectTimeoutMs' | 'approve'>> & {
   readonly headers?: Record<string, string>;
 };
 

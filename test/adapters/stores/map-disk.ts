@@ -16,6 +16,7 @@ import type {
   LogStore,
   RunOwner,
   RunFacts,
+  SignalRow,
   Tables,
   Tail,
   Thread,
@@ -30,14 +31,18 @@ type State = {
   readonly owners: Map<RunId, RunOwner>;
   readonly runs: Map<RunId, { readonly facts: RunFacts; readonly end: Tail }>;
   readonly book: FrameRow[];
+  readonly signals: readonly SignalRow[];
 };
 
+type Writable = Omit<State, 'signals'> & { signals: State['signals'] };
+
 /** What is durable. */
-export type MapDisk = { state: State; readonly living: Set<number> };
+export type MapDisk = { state: State; readonly living: Set<number>; readonly watchers: Set<() => void> };
 
 export const newMapDisk = (): MapDisk => ({
-  state: { frames: new Map(), blobs: new Map(), owners: new Map(), runs: new Map(), book: [] },
+  state: { frames: new Map(), blobs: new Map(), owners: new Map(), runs: new Map(), book: [], signals: [] },
   living: new Set(),
+  watchers: new Set(),
 });
 
 export type MapStore = LogStore & {
@@ -98,13 +103,18 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     defer: later,
     rebuild: async () => 0,
     now: () => 1000,
+    watchSignals: (notify) => {
+      const watcher = (): void => later(notify);
+      disk.watchers.add(watcher);
+      return () => void disk.watchers.delete(watcher);
+    },
   });
   return { ...store, kill: () => void disk.living.delete(pid) };
 };
 
 const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => replace()): StoreConnection => {
-  let draft: State | undefined;
-  const open = (): State => {
+  let draft: Writable | undefined;
+  const open = (): Writable => {
     if (draft === undefined) throw new CloisterError('store_failed', 'There is no transaction.');
     return draft;
   };
@@ -112,17 +122,22 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
     tables: mapTables(open),
     begin() {
       if (draft !== undefined) throw new CloisterError('store_failed', 'A transaction is open.');
-      const { frames, blobs, owners, runs, book } = disk.state;
+      const { frames, blobs, owners, runs, book, signals } = disk.state;
       draft = {
         frames: new Map(frames),
         blobs: new Map(blobs),
         owners: new Map(owners),
         runs: new Map(runs),
         book: [...book],
+        signals,
       };
     },
     commit() {
-      commit(() => void (disk.state = open()));
+      commit(() => {
+        const hasMore = open().signals.length > disk.state.signals.length;
+        disk.state = open();
+        if (hasMore) for (const watcher of disk.watchers) watcher();
+      });
       draft = undefined;
     },
     isInPlace: () => true,
@@ -130,7 +145,7 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
   };
 };
 
-const mapTables = (state: () => State): Tables => ({
+const mapTables = (state: () => Writable): Tables => ({
   tail: (run) => state().frames.get(run)?.at(-1) as Tail | undefined,
   insertFrame(run, no, body, hash) {
     state().frames.set(run, [...(state().frames.get(run) ?? []), { no, body, hash }]);
@@ -150,6 +165,12 @@ const mapTables = (state: () => State): Tables => ({
   },
   workspaceLogTail: () => state().book.at(-1) as Tail | undefined,
   insertRecord: (no, body, hash) => void state().book.push({ no, body, hash }),
+  waitingSignals(run, id) {
+    const ofRun = state().signals.filter((one) => one.run === run);
+    return { count: ofRun.length, isKnown: ofRun.some((one) => one.id === id) };
+  },
+  insertSignal: (signal) => void (state().signals = [...state().signals, signal]),
+  removeSignal: (run, id) => void (state().signals = state().signals.filter((one) => one.run !== run || one.id !== id)),
 });
 
 const mapRows = (disk: MapDisk): LogRows => ({
@@ -173,5 +194,6 @@ const mapRows = (disk: MapDisk): LogRows => ({
       disk.state.book.at(-1) as Tail | undefined,
     ),
   blob: (ref) => disk.state.blobs.get(ref),
+  signals: (run) => disk.state.signals.filter((one) => run === undefined || one.run === run),
   close: () => {},
 });

@@ -41,6 +41,14 @@ switch (command) {
     }
     await store.close();
     break;
+  case 'signal':
+    // Prints the number of each signal once it is stored, until it is killed.
+    for (let nth = 0; nth < 1_000; nth++) {
+      await store.putSignal({ run: run as RunId, id: `s${nth}`, by: 'other', at: nth, body: { nth } });
+      console.log(nth);
+    }
+    process.stdin.resume();
+    break;
   case 'leave':
     // Neither waits nor closes: the process exits by itself once its appended frames are durable.
     log.append(frameOf(0));

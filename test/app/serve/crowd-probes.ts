@@ -46,6 +46,12 @@ export const probes: readonly Probe[] = [
     status: 202,
   }),
   probe('attachment', (run) => `/v1/runs/${run}/attachments/${'0'.repeat(64)}`),
+  probe('questions', (run) => `/v1/runs/${run}/questions`),
+  probe('question', (run) => `/v1/questions/q-${run}-3`),
+  probe('answer', (run) => `/v1/questions/q-${run}-3`, {
+    method: 'POST',
+    body: () => ({ allow: true, sha256: '0'.repeat(64) }),
+  }),
   probe('transcript', (run) => `/v1/runs/${run}/transcript`),
   probe('explain', (run) => `/v1/runs/${run}/explain?cell=echo`),
   probe('audit', (run) => `/v1/runs/${run}/audit`),

@@ -114,6 +114,8 @@ const servedReaders: Readonly<Record<keyof ServedRun, (run: ServedRun) => unknow
   causes: (run) => run.causes(),
   pieces: (run) => collect(run.pieces()),
   pause: async (run) => (await run.pause?.()) ?? null,
+  // It asks nobody.
+  asked: () => null,
   cancel: () => null,
 };
 

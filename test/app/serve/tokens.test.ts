@@ -42,6 +42,28 @@ describe('a token', () => {
     expect(holders).toEqual(['t0', 't19', undefined, undefined, undefined, undefined]);
   });
 
+  test('answers for the agents that its entry lists, unless it has expired or may only watch', () => {
+    const entries = [
+      entry('ann'),
+      entry('ops', { answers: ['mailer', 'writer'] }),
+      entry('all', { answers: ['*'] }),
+      entry('old', { answers: ['*'], expiresAt: 5 }),
+      // Refused when it is read; the registry does not rely on that.
+      entry('glass', { answers: ['*'], may: ['watch'], operator: true }),
+    ];
+    const registry = new TokenRegistry(entries, () => 10);
+    const answers = (name: string) =>
+      ['mailer', 'lead'].map((asking) => registry.mayAnswer({ name, sees: 'answers' }, asking));
+    expect(['ann', 'ops', 'all', 'old', 'glass', 'glass (watch)', 'nobody'].map(answers)).toEqual([
+      [false, false],
+      [true, false],
+      [true, true],
+      ...Array.from({ length: 4 }, () => [false, false]),
+    ]);
+    expect(() => checkTokenEntries(entries.slice(4), [])).toThrow('may only watch, so it answers no questions');
+    expect(() => checkTokenEntries(entries.slice(0, 3), ['mailer'])).not.toThrow();
+  });
+
   // invariant: token-stored-as-hash
   test('is random, and only its hash is kept', () => {
     const [one, other] = [makeToken(), makeToken()];

@@ -51,6 +51,7 @@ const commands: { readonly [K in RunCommandName]: RunCommand<K> } = {
   'add-tasks': { do: 'add-tasks', tasks: [] },
   finish: { do: 'finish' },
   cancel: { do: 'cancel' },
+  answer: { do: 'answer', frame: 3, by: 'glass', right: 'caller', id: 'a-1', allow: true, sha256: '' },
 };
 
 test('of the service, a watcher gets what reads, and nothing that acts', async () => {
@@ -71,8 +72,11 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
   // A new method does not compile before it is in this table.
   const acts: Readonly<Record<keyof AgentService, readonly [(caller: Caller) => unknown, unknown]>> = {
     clients: [() => 'rules', 'rules'],
+    questions: [() => 'see questions.test.ts', 'see questions.test.ts'],
+    checkpoints: [() => 'see caller-checkpoints.test.ts', 'see caller-checkpoints.test.ts'],
     agents: [(caller) => service.agents(caller), []],
     agent: [(caller) => service.agent(caller, 'echo'), 'watch_only'],
+    template: [(caller) => service.template(caller, 'echo'), 'watch_only'],
     startRun: [(caller) => service.startRun(caller, { agent: 'echo', input: 'x' }), 'watch_only'],
     resumeRun: [(caller) => service.resumeRun(caller, served.run), 'watch_only'],
     forkRun: [(caller) => service.forkRun(caller, served.run, { at: 'echo' }), 'watch_only'],

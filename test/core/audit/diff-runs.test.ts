@@ -101,9 +101,9 @@ const mirrored = (diff: RunDiff): RunDiff => ({
 // invariant: diff-is-symmetric
 test('a run is identical to itself, to its last frame', () =>
   fc.assert(
-    fc.property(plan, (one) => {
+    fc.asyncProperty(plan, async (one) => {
       const frames = record(one, first);
-      const diff = diffRuns(frames, frames);
+      const diff = await diffRuns(frames, frames);
       expect(diff).toMatchObject({ same: true, sameFrames: frames.length, fork: null, one: 'run-1', other: 'run-1' });
       expect(diff.cells.every(({ same, parts }) => same && parts === null)).toBe(true);
     }),
@@ -112,8 +112,8 @@ test('a run is identical to itself, to its last frame', () =>
 // invariants: diff-ignores-times-and-ids, pairs-by-position
 test('differences in times and in ids of runs, cells and calls are ignored', () =>
   fc.assert(
-    fc.property(plan, (one) => {
-      const diff = diffRuns(record(one, first), record(one, second));
+    fc.asyncProperty(plan, async (one) => {
+      const diff = await diffRuns(record(one, first), record(one, second));
       expect(diff).toMatchObject({ same: true, sameFrames: 0 });
     }),
   ));
@@ -121,17 +121,17 @@ test('differences in times and in ids of runs, cells and calls are ignored', () 
 // invariants: diff-is-symmetric, pairs-keep-order
 test('swapping the runs swaps the sides and nothing else', () =>
   fc.assert(
-    fc.property(plan, plan, (one, other) => {
+    fc.asyncProperty(plan, plan, async (one, other) => {
       const [left, right] = [record(one, first), record(other, second)];
-      expect(diffRuns(right, left)).toEqual(mirrored(diffRuns(left, right)));
+      expect(await diffRuns(right, left)).toEqual(mirrored(await diffRuns(left, right)));
     }),
   ));
 
 // invariant: diff-sides-differ-in-text
 test('two runs are equal exactly when their plans are', () =>
   fc.assert(
-    fc.property(plan, plan, (one, other) => {
-      const { same, cells } = diffRuns(record(one, first), record(other, second));
+    fc.asyncProperty(plan, plan, async (one, other) => {
+      const { same, cells } = await diffRuns(record(one, first), record(other, second));
       expect(same).toBe(JSON.stringify(one) === JSON.stringify(other));
       expect(same).toBe(cells.every((cell) => cell.same));
       for (const { parts } of cells) if (parts !== null) expect(parts.one).not.toBe(parts.other);
@@ -154,10 +154,10 @@ const withOtherResult = (one: Plan, nth: number): Plan => {
 
 test('a different tool result is where its cell diverges, and no other cell does', () =>
   fc.assert(
-    fc.property(plan, fc.nat({ max: 3 }), (one, nth) => {
+    fc.asyncProperty(plan, fc.nat({ max: 3 }), async (one, nth) => {
       const other = withOtherResult(one, nth);
       fc.pre(JSON.stringify(other) !== JSON.stringify(one));
-      const { cells } = diffRuns(record(one, first), record(other, second));
+      const { cells } = await diffRuns(record(one, first), record(other, second));
       const parted = cells.filter(({ same }) => !same);
       expect(parted).toHaveLength(1);
       expect(parted[0]!.parts).toMatchObject({
@@ -167,13 +167,13 @@ test('a different tool result is where its cell diverges, and no other cell does
     }),
   ));
 
-test('a different child answer is where its parent diverges', () => {
+test('a different child answer is where its parent diverges', async () => {
   const answered = (answer: string): Plan => ({
     agent: 'lead',
     answer: 'done',
     turns: [{ says: 'go', tools: [], children: [{ agent: 'scout', answer, turns: [] }] }],
   });
-  const { cells } = diffRuns(record(answered('red'), first), record(answered('blue'), second));
+  const { cells } = await diffRuns(record(answered('red'), first), record(answered('blue'), second));
   expect(cells).toMatchObject([
     {
       place: 'lead',
@@ -213,11 +213,11 @@ const answeredInOrder = (order: readonly number[]): readonly Frame[] => {
 };
 
 // invariant: diff-ignores-times-and-ids
-test('the order in which several children answer is ignored', () => {
-  expect(diffRuns(answeredInOrder([0, 1]), answeredInOrder([1, 0]))).toMatchObject({ same: true, sameFrames: 3 });
+test('the order in which several children answer is ignored', async () => {
+  expect(await diffRuns(answeredInOrder([0, 1]), answeredInOrder([1, 0]))).toMatchObject({ same: true, sameFrames: 3 });
 });
 
-test('a changed definition is a difference, both for its agent and where it is called', () => {
+test('a changed definition is a difference, both for its agent and where it is called', async () => {
   const { frames } = goodRun();
   const digest = 'c'.repeat(64);
   const renamed = frames.map((frame) => {
@@ -225,12 +225,12 @@ test('a changed definition is a difference, both for its agent and where it is c
     if (copy.record.birth?.cell === researcher) copy.record.birth.digest = digest;
     return copy as Frame;
   });
-  const { cells } = diffRuns(frames, renamed);
+  const { cells } = await diffRuns(frames, renamed);
   expect(cells[0]!.parts?.other).toMatch(/^definition sha256 cccccccccccc…: agent researcher/u);
   expect(cells[1]).toMatchObject({ parts: null, same: false });
 });
 
-test('a different goal for a child is where its parent diverges', () => {
+test('a different goal for a child is where its parent diverges', async () => {
   const given = (goal: string): readonly Frame[] => {
     const log = new FrameWriter();
     log.open(birthOf(lead, null, definition, {}), definition, 'Do it.');
@@ -238,7 +238,7 @@ test('a different goal for a child is where its parent diverges', () => {
     log.begin(lead, { do: 'child', name: 'agent:researcher', birth: birthOf(researcher, lead, definition, {}) });
     return log.frames;
   };
-  const { cells } = diffRuns(given('Find out.'), given('Do less.'));
+  const { cells } = await diffRuns(given('Find out.'), given('Do less.'));
   expect(cells[0]!.parts).toEqual({
     op: 0,
     one: 'agent researcher "Find out.", not settled',
@@ -247,7 +247,7 @@ test('a different goal for a child is where its parent diverges', () => {
 });
 
 // invariant: pairs-by-position
-test('cells are matched by agent and call order, and reported in tree order', () => {
+test('cells are matched by agent and call order, and reported in tree order', async () => {
   const leaf = (agent: string, answer = 'red'): Plan => ({ agent, answer, turns: [] });
   const tree = (children: readonly Plan[]): Plan => ({
     agent: 'lead',
@@ -256,7 +256,7 @@ test('cells are matched by agent and call order, and reported in tree order', ()
   });
   const one = tree([leaf('scout'), leaf('writer'), leaf('scout', 'blue')]);
   const other = tree([leaf('writer'), leaf('scout'), leaf('editor')]);
-  const { cells } = diffRuns(record(one, first), record(other, second));
+  const { cells } = await diffRuns(record(one, first), record(other, second));
   expect(cells.map(({ place, same, one: left, other: right }) => [place, same, left?.status, right?.status])).toEqual([
     ['lead', false, 'completed', 'completed'],
     ['lead › scout #1', true, 'completed', 'completed'],
@@ -267,9 +267,9 @@ test('cells are matched by agent and call order, and reported in tree order', ()
   expect(cells[4]).toMatchObject({ one: { output: 'blue', crossings: ['goal from lead', 'result to lead'] } });
 });
 
-test('two runs of different agents have no cell in common', () => {
+test('two runs of different agents have no cell in common', async () => {
   const leaf = (agent: string): Plan => ({ agent, answer: 'red', turns: [] });
-  const { cells, same } = diffRuns(record(leaf('scout'), first), record(leaf('lead'), second));
+  const { cells, same } = await diffRuns(record(leaf('scout'), first), record(leaf('lead'), second));
   expect(same).toBe(false);
   expect(cells).toMatchObject([
     { place: 'lead', one: null, parts: null },
@@ -288,38 +288,42 @@ const forkOf = (kept: readonly Frame[], amendment: Amendment, rest: readonly Fra
 
 test('the diff of a run and its fork names what was changed, and how much was kept', () =>
   fc.assert(
-    fc.property(plan, fc.nat(), fc.constantFrom('other/model', undefined), (one, cut, model) => {
+    fc.asyncProperty(plan, fc.nat(), fc.constantFrom('other/model', undefined), async (one, cut, model) => {
       const frames = record(one, first);
       const frameCount = 1 + (cut % (frames.length - 1));
       const amendment: Amendment = { agent: 'lead', ...(model === undefined ? {} : { model }), goal: 'Do less.' };
       const fork = forkOf(frames.slice(0, frameCount), amendment, []);
-      const diff = diffRuns(frames, fork);
+      const diff = await diffRuns(frames, fork);
       expect(diff).toMatchObject({
         same: false,
         sameFrames: frameCount,
         fork: { run: 'run-fork', amendment, from: { run: 'run-1' } },
       });
-      expect(diffRuns(fork, frames).fork).toEqual(diff.fork);
+      expect((await diffRuns(fork, frames)).fork).toEqual(diff.fork);
     }),
   ));
 
-test('a fork that behaves as before is equal', () => {
+test('a fork that behaves as before is equal', async () => {
   const { frames } = goodRun();
   const fork = forkOf(frames.slice(0, 5), { agent: 'lead' }, frames.slice(5));
-  expect(diffRuns(frames, fork)).toMatchObject({ same: true, sameFrames: 5, fork: { amendment: { agent: 'lead' } } });
+  expect(await diffRuns(frames, fork)).toMatchObject({
+    same: true,
+    sameFrames: 5,
+    fork: { amendment: { agent: 'lead' } },
+  });
 });
 
-test('a fork of a fork is described by its newest change', () => {
+test('a fork of a fork is described by its newest change', async () => {
   const { frames } = goodRun();
   const once = forkOf(frames.slice(0, 5), { agent: 'lead', model: 'a/b' }, []);
   const twice = forkOf(once, { agent: 'lead', model: 'c/d' }, []).map((frame) => ({ ...frame, run: 'run-2' as RunId }));
-  expect(diffRuns(once, twice).fork).toMatchObject({ run: 'run-2', amendment: { model: 'c/d' } });
-  expect(diffRuns(frames, twice).fork).toMatchObject({ amendment: { model: 'a/b' } });
+  expect((await diffRuns(once, twice)).fork).toMatchObject({ run: 'run-2', amendment: { model: 'c/d' } });
+  expect((await diffRuns(frames, twice)).fork).toMatchObject({ amendment: { model: 'a/b' } });
 });
 
-test('refusals are reported with their reason, with spending and models of both sides', () => {
+test('refusals are reported with their reason, with spending and models of both sides', async () => {
   const { frames } = goodRun();
-  const { cells } = diffRuns(frames, frames.slice(0, 12));
+  const { cells } = await diffRuns(frames, frames.slice(0, 12));
   expect(cells[0]!.one).toMatchObject({
     cell: lead,
     status: 'completed',
@@ -383,23 +387,23 @@ const divergences: readonly (readonly [what: string, change: (frame: any) => voi
   ],
 ];
 
-test.each(divergences)('%s is where two cells diverge', (_what, change, words) => {
+test.each(divergences)('%s is where two cells diverge', async (_what, change, words) => {
   const { frames } = goodRun();
-  const { cells } = diffRuns(frames, changed(frames, researcher, change));
+  const { cells } = await diffRuns(frames, changed(frames, researcher, change));
   const parts = cells[1]!.parts!;
   expect(parts.other).toMatch(words);
   expect(parts.one).not.toBe(parts.other);
   expect(cells[0]!.same).toBe(true);
 });
 
-test('the point where long texts diverge is shown, however far in it is', () => {
+test('the point where long texts diverge is shown, however far in it is', async () => {
   const found = (text: string): Plan => ({
     agent: 'lead',
     answer: '',
     turns: [{ says: '', tools: [{ tool: 'search', args: 'x', result: text }], children: [] }],
   });
   const same = 'word '.repeat(10_000);
-  const { cells } = diffRuns(record(found(`${same}one`), first), record(found(`${same}other`), second));
+  const { cells } = await diffRuns(record(found(`${same}one`), first), record(found(`${same}other`), second));
   expect(cells[0]!.parts).toMatchObject({
     op: 1,
     one: expect.stringMatching(/^tool search x: word .* … .*one$/u),
@@ -418,30 +422,30 @@ const anyValue = fc.oneof(
 // invariant: diff-reads-frames-only
 test('handles any log: cut, duplicated, shuffled or mixed from two runs', () =>
   fc.assert(
-    fc.property(
+    fc.asyncProperty(
       plan,
       fc.array(fc.nat(), { maxLength: 60 }),
       fc.array(fc.nat(), { maxLength: 60 }),
-      (one, picks, otherPicks) => {
+      async (one, picks, otherPicks) => {
         const frames = [...record(one, first), ...good];
         const pick = (index: number): Frame => frames[index % frames.length]!;
         const [odd, other] = [picks.map(pick), otherPicks.map(pick)];
-        expect(diffRuns(other, odd).cells).toEqual(mirrored(diffRuns(odd, other)).cells);
-        expect(diffRuns(odd, odd)).toMatchObject({ same: true, sameFrames: odd.length });
+        expect((await diffRuns(other, odd)).cells).toEqual(mirrored(await diffRuns(odd, other)).cells);
+        expect(await diffRuns(odd, odd)).toMatchObject({ same: true, sameFrames: odd.length });
       },
     ),
   ));
 
 test('handles any value: whatever an operation settled with is reported as it is', () =>
   fc.assert(
-    fc.property(fc.nat(), anyValue, (index, value) => {
+    fc.asyncProperty(fc.nat(), anyValue, async (index, value) => {
       const settles = good.filter(({ record: { type } }) => type === 'settle');
       const { no } = settles[index % settles.length]!;
       const odd = good.map((frame) =>
         frame.no === no ? ({ ...frame, record: { ...frame.record, value } } as Frame) : frame,
       );
-      expect(diffRuns(odd, good).cells).toEqual(mirrored(diffRuns(good, odd)).cells);
-      expect(diffRuns(odd, odd)).toMatchObject({ same: true });
+      expect((await diffRuns(odd, good)).cells).toEqual(mirrored(await diffRuns(good, odd)).cells);
+      expect(await diffRuns(odd, odd)).toMatchObject({ same: true });
     }),
     { numRuns: 300 },
   ));

@@ -60,9 +60,9 @@ const opened = (): FrameWriter => {
   return log;
 };
 
-test('a window is reported by category: messages, bytes and tokens shown in the newest request', () => {
+test('a window is reported by category: messages, bytes and tokens shown in the newest request', async () => {
   const { frames } = goodRun();
-  const [parent, child] = windowReport(withWindows(frames, [wide]));
+  const [parent, child] = await windowReport(withWindows(frames, [wide]));
   expect(parent).toMatchObject({ cell: lead, parent: null, agent: 'lead', model, limit: wide });
   expect(child).toMatchObject({ cell: researcher, parent: lead, agent: 'researcher' });
   // The system prompt and two tools; the goal and the reply; two results.
@@ -73,19 +73,19 @@ test('a window is reported by category: messages, bytes and tokens shown in the 
   expect(parent!.total).toEqual({ messages: 7, bytes: newest.bytes, tokens: 200 });
 });
 
-test('tokens are estimated as a quarter of the bytes until a reply has reported its usage', () => {
+test('tokens are estimated as a quarter of the bytes until a reply has reported its usage', async () => {
   const log = opened();
   const op = log.attempt(lead, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goals.lead)] }]);
-  const { total } = windowReport(withWindows(log.frames, [wide]))[0]!;
+  const { total } = (await windowReport(withWindows(log.frames, [wide])))[0]!;
   expect(total.tokens).toBe(Math.ceil(total.bytes / 4));
   log.reply(lead, op, [{ type: 'text', text: 'Done.' }], usage(1_000, 10));
-  expect(windowReport(withWindows(log.frames, [wide]))[0]!.total).toEqual({ ...total, tokens: 1_000 });
+  expect((await windowReport(withWindows(log.frames, [wide])))[0]!.total).toEqual({ ...total, tokens: 1_000 });
 });
 
-test('a cell that has sent no request has an empty window without a limit', () => {
-  const [cell] = windowReport(opened().frames);
+test('a cell that has sent no request has an empty window without a limit', async () => {
+  const [cell] = await windowReport(opened().frames);
   expect(cell).toMatchObject({ model: null, limit: null, total: { messages: 0, bytes: 0, tokens: 0 }, happened: [] });
-  expect(windowReport([])).toEqual([]);
+  expect(await windowReport([])).toEqual([]);
 });
 
 /** Three requests: the second shortens a result, the third compacts, recaps and drops. */
@@ -105,11 +105,11 @@ const trimmedRun = (): FrameWriter => {
   return log;
 };
 
-test('shortened, compacted and dropped messages are reported with time, operation and turn', () => {
+test('shortened, compacted and dropped messages are reported with time, operation and turn', async () => {
   const { frames } = trimmedRun();
   const attempts = frames.filter(({ attempt }) => attempt !== undefined);
   const at = (no: number) => attempts[no]!.at;
-  const [cell] = windowReport(withWindows(frames, [wide]));
+  const [cell] = await windowReport(withWindows(frames, [wide]));
   expect(cell!.happened).toEqual([
     {
       at: at(1),
@@ -133,7 +133,7 @@ test('shortened, compacted and dropped messages are reported with time, operatio
   ]);
 });
 
-test('trim events precede the request they made room for, one per kind of trim', () => {
+test('trim events precede the request they made room for, one per kind of trim', async () => {
   const { frames } = trimmedRun();
   const events = eventsOf(withWindows(frames, [wide])).slice(3);
   expect(events.map(({ type }) => type)).toEqual([
@@ -145,7 +145,7 @@ test('trim events precede the request they made room for, one per kind of trim',
     'model-start',
   ]);
   const trims = windowEvents(withWindows(frames, [wide]));
-  const { happened } = windowReport(withWindows(frames, [wide]))[0]!;
+  const { happened } = (await windowReport(withWindows(frames, [wide])))[0]!;
   expect(
     trims.map((event) =>
       event.type === 'window-trim'
@@ -159,7 +159,7 @@ test('trim events precede the request they made room for, one per kind of trim',
   );
 });
 
-test('tools removed for the last turn, and omitted reasoning, are not reported as trims', () => {
+test('tools removed for the last turn, and omitted reasoning, are not reported as trims', async () => {
   const log = opened();
   log.attempt(lead, 1, [{ add: [shown('SYSTEM', 'rules'), shown('SYSTEM', 'tool'), shown('DIALOG', 'reply')] }]);
   log.attempt(lead, 2, [
@@ -168,12 +168,12 @@ test('tools removed for the last turn, and omitted reasoning, are not reported a
   ]);
   const frames = withWindows(log.frames, [wide]);
   expect(windowEvents(frames)).toEqual([]);
-  expect(windowReport(frames)[0]).toMatchObject({ total: { messages: 2 }, happened: [] });
+  expect((await windowReport(frames))[0]).toMatchObject({ total: { messages: 2 }, happened: [] });
 });
 
-test('an offloaded output is reported with its tool, name and size', () => {
+test('an offloaded output is reported with its tool, name and size', async () => {
   const { frames } = goodRun();
-  const [parent, child] = windowReport(withWindows(frames, [wide]));
+  const [parent, child] = await windowReport(withWindows(frames, [wide]));
   expect(parent!.happened).toEqual([]);
   expect(child!.happened[0]).toEqual({
     at: frames.find(({ cell, record }) => cell === researcher && record.type === 'settle' && record.op === 1)!.at,
@@ -186,11 +186,11 @@ test('an offloaded output is reported with its tool, name and size', () => {
   });
 });
 
-test('a window that shrinks is reported as clamped; one that grows or stays is not', () => {
+test('a window that shrinks is reported as clamped; one that grows or stays is not', async () => {
   const log = opened();
   for (const turn of [1, 2, 3, 4]) log.attempt(lead, turn, turn === 1 ? [{ add: [shown('DIALOG', 'x')] }] : []);
   const frames = withWindows(log.frames, [narrow, wide, wide, { tokens: 99_999, by: 'given' }]);
-  expect(windowReport(frames)[0]!.happened).toMatchObject([
+  expect((await windowReport(frames))[0]!.happened).toMatchObject([
     { what: 'clamped', turn: 4, op: 3, window: { tokens: 99_999, by: 'given' }, was: 100_000 },
   ]);
   expect(windowEvents(frames)).toMatchObject([
@@ -214,9 +214,9 @@ const calledRun = (windows: readonly WindowLimit[]): readonly Frame[] => {
   return withWindows(log.frames, windows);
 };
 
-test('a child with a smaller window than its caller’s newest is clamped at its first request only', () => {
+test('a child with a smaller window than its caller’s newest is clamped at its first request only', async () => {
   const frames = calledRun([wide, narrow, narrow, wide]);
-  const [parent, child] = windowReport(frames);
+  const [parent, child] = await windowReport(frames);
   expect(parent!.happened).toEqual([]);
   expect(child!.happened).toMatchObject([{ what: 'clamped', turn: 1, window: narrow, was: 100_000 }]);
   expect(windowEvents(frames)).toMatchObject([{ cell: researcher, window: narrow, was: 100_000 }]);
@@ -239,13 +239,13 @@ test('a child whose window is as large as its caller’s, or larger, is not clam
   expect(windowEvents(calledRun([narrow, narrow, wide, narrow]))).toEqual([]);
 });
 
-test('logs that do not record windows are reported without limits', () => {
+test('logs that do not record windows are reported without limits', async () => {
   const frames = goodRun().frames.map((frame) => {
     if (frame.attempt === undefined) return frame;
     const { window: _window, ...attempt } = frame.attempt;
     return { ...frame, attempt: attempt as typeof frame.attempt };
   });
-  expect(windowReport(frames).map(({ limit }) => limit)).toEqual([null, null]);
+  expect((await windowReport(frames)).map(({ limit }) => limit)).toEqual([null, null]);
   expect(windowEvents(frames).map(({ type }) => type)).toEqual(['window-trim']);
 });
 
@@ -264,7 +264,7 @@ const steps = fc.array(
 
 test('for any changes, the categories add up to the size of the newest request, and every trim has its event', () =>
   fc.assert(
-    fc.property(fc.array(steps, { minLength: 1, maxLength: 8 }), (turns) => {
+    fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 8 }), async (turns) => {
       const log = opened();
       const view: number[] = [];
       let next = 0;
@@ -287,7 +287,7 @@ test('for any changes, the categories add up to the size of the newest request, 
         log.attempt(lead, index + 1, changes);
       }
       const frames = withWindows(log.frames, [wide]);
-      const { total, categories: parts, happened } = windowReport(frames)[0]!;
+      const { total, categories: parts, happened } = (await windowReport(frames))[0]!;
       const newest = frames.at(-1)!.attempt!;
       expect(total.bytes).toBe(newest.bytes);
       expect(total.messages).toBe(view.length);

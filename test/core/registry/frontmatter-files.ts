@@ -150,6 +150,14 @@ export const frontmatters = (unit: 'grapheme' | 'binary' = 'grapheme'): fc.Arbit
           maxLength: 3,
         }),
         topics,
+        approve: fc.uniqueArray(
+          fc.oneof(
+            word,
+            fc.tuple(word, word).map((both) => both.join('/')),
+          ),
+          { maxLength: 3 },
+        ),
+        asks: fc.boolean(),
       },
       { requiredKeys: ['description'] },
     )
@@ -179,7 +187,7 @@ export const written = (frontmatter: Frontmatter, choose: (ways: number) => numb
     tools,
     ...others
   } = frontmatter;
-  const { spawns: spawning, messages, topics: on, ...rest } = others;
+  const { spawns: spawning, messages, topics: on, approve, ...rest } = others;
   const block: Record<string, Json> = {};
   const top: Record<string, Json> = { ...(rest as JsonObject as Record<string, Json>), ...set };
   for (const [key, value] of Object.entries(caps))
@@ -207,6 +215,7 @@ export const written = (frontmatter: Frontmatter, choose: (ways: number) => numb
       agents.map((one) => (one.output === undefined && choose(2) === 0 ? one.agent : (one as Json))),
     );
   if (messages !== undefined) top['messages'] = list(messages);
+  if (approve !== undefined) top['approve'] = listOrNothing(approve);
   if (on !== undefined)
     top['topics'] =
       'length' in on ? list(on) : Object.fromEntries(Object.entries(on).map(([key, names]) => [key, list(names)]));

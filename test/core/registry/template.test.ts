@@ -22,6 +22,7 @@ const builtIn = {
   agents: [],
   grants: ['goal', 'result', 'note'],
   caching: 'none',
+  asks: false,
 } as const;
 const builtInLimits = {
   maxToolTurns: 10,
@@ -32,6 +33,7 @@ const builtInLimits = {
   parallelToolCalls: 4,
   maxHops: 100,
   answersPerMinute: 60,
+  questionTimeout: 86_400_000,
 };
 
 /** The expected values, computed without the template. */
@@ -137,7 +139,7 @@ test('its commented examples are valid when uncommented', () => {
   const read = parse(all, 'Work.');
   expect(read).toMatchObject({ gather: { timeoutMs: 120_000 }, budget: { usd: 0.5, ms: 600_000 }, agentsAtOnce: 2 });
   expect(read).toMatchObject({ spawns: { agents: ['./fighter.ai', 'self'] }, topics: ['party-chat'] });
-  expect(Object.keys(read.limits!)).toHaveLength(16);
+  expect(Object.keys(read.limits!)).toHaveLength(17);
 });
 
 const noteOf = (args: Parameters<typeof frontmatterTemplate>[0], key: string): string => {

@@ -15,6 +15,8 @@ import type {
 } from '#contracts';
 import { defineAgent } from 'cloister';
 import { anthropicRoutes } from '../../../src/headends/anthropic/index.ts';
+import { noCheckpoints } from '../no-checkpoints.ts';
+import { noQuestions } from '../no-questions.ts';
 
 export const now = Date.UTC(2026, 10, 16);
 
@@ -89,6 +91,9 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
   clients: { system: false, tools: false, activity: false, compat: false, ...options.clients },
   agents: () => options.agents ?? [lead],
   agent: (_caller, name) => agentNamed(options.agents ?? [lead], name),
+  template: () => null,
+  checkpoints: noCheckpoints,
+  questions: noQuestions,
   startRun: async (_caller, asked) => {
     if (options.refuse !== undefined) throw options.refuse;
     started.push(asked);

@@ -61,6 +61,23 @@ test('problems come first, grouped by file, each with its line, its key and the 
   expect((await check({ ok: false, problems }, ['--json'])).code).toBe(1);
 });
 
+test('a check lists what each agent asks before, and who may answer', async () => {
+  const { reach } = checkReport({});
+  const approve = {
+    mail: { need: 2 },
+    'mail/send': { by: ['legal', 'ops'], need: 2, not: 'asker' },
+    pay: { when: 'arguments' },
+    write_file: {},
+  } as const;
+  const { stdout } = await check({ reach: { ...reach, lead: { ...reach['lead']!, approve, asks: true } } });
+  expect(stdout).toContain(
+    `    asks before         mail (2 people), mail/send (2 of legal, ops; not the
+                        asker), pay (by its arguments), write_file
+    asks                a person
+`,
+  );
+});
+
 test('warnings are printed and do not fail the check', async () => {
   const warnings = [
     { code: 'description-vague', agent: 'scout', message: '`scout` is described in 4 characters' },

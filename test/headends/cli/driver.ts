@@ -63,6 +63,9 @@ export type { Scene } from './scene.ts';
 /** So that no test depends on how long the file of a command takes to load. */
 await loadCommands(undefined);
 
+/** A line that is typed at once, or when the promise resolves. */
+type TypedText = string | (() => Promise<string | null>);
+
 /** How the fake behaves beyond its canned answers. */
 export type Behaviour = {
   /** What `show` returns, instead of the scene's report. */
@@ -111,8 +114,10 @@ export type Behaviour = {
   /** What is typed or piped; without it stdin is a closed terminal. */
   readonly lines?: {
     readonly isTerminal: boolean;
-    readonly texts: readonly (string | (() => Promise<string | null>))[];
+    readonly texts: readonly TypedText[];
   };
+  /** The user's editor. */
+  readonly edit?: (text: string) => string | null;
   readonly files?: Partial<FileWorld>;
 };
 
@@ -185,6 +190,9 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     stalls: { count: 0, longestMs: 0, latest: [] },
     register: () => undefined,
     remove: () => undefined,
+    questions: async () => [],
+    answer: () => Promise.reject(new Error('not here')),
+    template: () => null,
     agentTool: () => {
       throw new Error('not here');
     },
@@ -210,6 +218,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       const said = (text: string): void => behaviour.onTurn?.(name, text, {});
       return fakeResident(given, behaviour, said);
     },
+    signal: async () => ({ id: 'none', isNew: false, live: false }),
     send: () => 'm-0',
     subscribe: () => nothing,
     observe: () => nothing,
@@ -293,6 +302,7 @@ export const startCli = (
   const listeners = new Set<() => void>();
   const opened: Parameters<CliRuntime['open']>[0][] = [];
   const prompts: string[] = [];
+  const typed = [...(behaviour.lines?.texts ?? [])];
   let now = startAt;
   let shortestMs = Infinity;
   const stream = (to: 'out' | 'err') => ({
@@ -307,7 +317,9 @@ export const startCli = (
       stderr: stream('err'),
       colour: terminal.colour ?? false,
       stdin: given.stdin,
-      lines: () => fakeLines(behaviour.lines, (prompt) => prompts.push(prompt)),
+      lines: () =>
+        fakeLines({ isTerminal: behaviour.lines?.isTerminal ?? true, left: typed }, (prompt) => prompts.push(prompt)),
+      edit: async (text) => behaviour.edit?.(text) ?? null,
     },
     system: {
       now: () => now,
@@ -375,11 +387,11 @@ export const startCli = (
 };
 
 const fakeLines = (
-  { isTerminal, texts }: NonNullable<Behaviour['lines']> = { isTerminal: true, texts: [] },
+  { isTerminal, left }: { readonly isTerminal: boolean; readonly left: TypedText[] },
   asked: (prompt: string) => void,
 ): ReturnType<CliWorld['terminal']['lines']> => {
   const closed = Promise.withResolvers<null>();
-  const left = [...texts];
+  let discarded = Promise.withResolvers<null>();
   let isClosed = false;
   return {
     isTerminal,
@@ -388,9 +400,14 @@ const fakeLines = (
       asked(prompt);
       const text = left.shift();
       if (text === undefined) return null;
-      return typeof text === 'string' ? text : Promise.race([text(), closed.promise]);
+      return typeof text === 'string' ? text : Promise.race([text(), closed.promise, discarded.promise]);
     },
     printAbove: (print) => print(),
+    discard: () => {
+      discarded.resolve(null);
+      discarded = Promise.withResolvers<null>();
+    },
+    release: () => undefined,
     close: () => {
       isClosed = true;
       closed.resolve(null);

@@ -125,6 +125,7 @@ export const fakeCheckpoints = (
   const goesOn = (): RunSession | null => (talk.nothingInFlight === true ? null : session());
   return {
     list: async ({ agent } = {}) => all.filter((one) => agent === undefined || one.agent === agent),
+    show: async () => ({ checkpoint: checkpoint(given), continues: true, cells: [], files: [] }),
     create: async (run, options) => {
       talk.asked?.push(['create', run, options]);
       return checkpoint(given, { label: options?.label ?? '' });

@@ -12,6 +12,10 @@ export const nothing: AsyncIterable<never> = {
 
 /** For a session that gets no messages. */
 export const noMail = {
+  questions: async () => [],
+  waitsForPeople: false,
+  onWaiting: () => () => undefined,
+  leave: () => false,
   durable: async () => undefined,
   transcript: () => Promise.reject(new Error('not here')),
   resident: false,

@@ -88,7 +88,7 @@ describe('serve', () => {
     const given =
       '--host ::1 --expose --allow-host a.example --allow-origin https://b.example --allow-system --allow-tools';
     const more =
-      '--show-activity --compat --max-runs 2 --max-runs-per-agent 1 --max-queue 0 --in-memory --grace 7 --agent x --http 0';
+      '--show-activity --compat --max-runs 2 --max-runs-per-agent 1 --max-runs-per-caller 1 --max-queue 0 --in-memory --grace 7 --agent x --http 0';
     const { interrupt, code, asked, happened } = await serving(`${given} ${more}`.split(' '));
     interrupt();
     await code;
@@ -101,7 +101,7 @@ describe('serve', () => {
         hosts: ['a.example'],
         origins: ['https://b.example'],
         clients: { system: true, tools: true, activity: true, compat: true },
-        slots: { running: 2, runningPerAgent: 1, waiting: 0 },
+        slots: { running: 2, runningPerAgent: 1, runningPerCaller: 1, waiting: 0 },
         memory: true,
       },
     ]);
@@ -324,6 +324,11 @@ test('token prints a token and its entry, which contains only its hash', async (
   expect((await cli(['token', 'ci', '--sees', 'all'])).stderr).toContain('answers, causes, contents');
   expect((await cli(['token', 'ci', '--may', 'watch'])).stdout).toContain('"may":["watch"]}');
   expect((await cli(['token', 'ci', '--may', 'run'])).stderr).toContain('It must be watch');
+  expect((await cli(['token', 'ci', '--answers', 'lead, scout,lead'])).stdout).toContain('"answers":["lead","scout"]}');
+  expect((await cli(['token', 'ci', '--answers', '*'])).stdout).toContain('"answers":["*"]}');
+  expect((await cli(['token', 'ci', '--answers', 'a b'])).stderr).toContain('It must be names of agents');
+  const both = await cli(['token', 'ci', '--answers', 'lead', '--may', 'watch']);
+  expect(both.stderr).toContain('a token that may only watch answers no questions');
   expect(JSON.parse((await cli(['token', 'ci', '--json'])).stdout)).toEqual({
     token: 'clo_made',
     entry: { name: 'ci', sha256: 'ab'.repeat(32) },

@@ -22,6 +22,8 @@ type Step =
   | { readonly type: 'event' }
   /** The model calls a tool, or is asked again. */
   | { readonly type: 'call' | 'retry' }
+  /** A question takes the terminal, or gives it back. */
+  | { readonly type: 'pause' }
   | { readonly type: 'resize'; readonly columns: number; readonly rows: number };
 
 const pieces = fc.constantFrom(
@@ -53,7 +55,7 @@ const pieces = fc.constantFrom(
 );
 const texts: fc.Arbitrary<Step> = pieces.map((text) => ({ type: 'text', text }));
 const happenings: fc.Arbitrary<Step> = fc
-  .constantFrom('tick' as const, 'event', 'call', 'retry')
+  .constantFrom('tick' as const, 'event', 'call', 'retry', 'pause')
   .map((type) => ({ type }));
 const resizes: fc.Arbitrary<Step> = fc
   .record({ columns: fc.integer({ min: 20, max: 120 }), rows: fc.integer({ min: 2, max: 40 }) })
@@ -81,9 +83,18 @@ const called = (['model-end', 'tool-start'] as const).map((wanted) => background
 /** Runs these steps on a terminal; returns what is on it, and what should be. */
 const show = (given: readonly Step[], { columns, rows, mode, plain, colour }: Settings) => {
   const screen = new TerminalScreen(columns, rows);
+  let resume: (() => void) | null = null;
+  const giveBack = (): void => {
+    const before = resume;
+    resume = null;
+    before?.();
+  };
   const stream = {
     isTTY: true,
-    write: (text: string) => screen.write(text),
+    write: (text: string) => {
+      if (resume !== null) throw new Error(`Written while paused: ${JSON.stringify(text)}`);
+      screen.write(text);
+    },
     get columns() {
       return screen.columns;
     },
@@ -96,7 +107,14 @@ const show = (given: readonly Step[], { columns, rows, mode, plain, colour }: Se
     due = then;
     return () => (due = undefined);
   };
-  const terminal = { stdout: stream, stderr: stream, colour, stdin: async () => null, lines: () => null! };
+  const terminal = {
+    stdout: stream,
+    stderr: stream,
+    colour,
+    stdin: async () => null,
+    lines: () => null!,
+    edit: async () => null,
+  };
   const output = openOutput(terminal);
   const system = { now: () => startAt, timer } as unknown as Parameters<typeof openProgress>[1]['system'];
   const world = { terminal, output, system };
@@ -149,12 +167,17 @@ const show = (given: readonly Step[], { columns, rows, mode, plain, colour }: Se
         endAttempt('(taken back: the model was asked again)');
         text = '';
         return note({ ...of, type: 'text-reset' });
+      case 'pause':
+        if (resume === null) resume = progress.pause();
+        else giveBack();
+        return;
       case 'resize':
         return screen.resize(step.columns, step.rows);
     }
   };
   note({ ...of, type: 'text-reset' });
   for (const step of given) take(step);
+  giveBack();
   progress.erase();
   view.print({ output: text, data: null });
   textLines.push(...rendered(text));
@@ -168,7 +191,7 @@ const numbered = (step: Step, at: number): Step =>
 const isEvent = (line: string): boolean => /^\d\d:\d\d:\d\d /u.test(line);
 
 describe('an answer that is streamed to a terminal', () => {
-  // invariants: answer-shown-once, answer-others-marked, screen-cursor-below, screen-drawing-fits
+  // invariants: answer-shown-once, answer-others-marked, screen-cursor-below, screen-drawing-fits, screen-paused-silent, prompt-alone
   test('is shown whole and once, in whatever pieces it comes, and no line of progress tears it', () =>
     fc.assert(
       fc.property(steps(), settings, (given, setting) => {

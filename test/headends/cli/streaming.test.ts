@@ -189,7 +189,14 @@ const printed = (
   const written: string[] = [];
   const tty = columns === undefined ? {} : { isTTY: true, columns: columns + 1 };
   const stdout = { write: (text: string) => written.push(text), ...tty };
-  const terminal = { stdout, stderr: stdout, colour: true, stdin: async () => null, lines: () => null! };
+  const terminal = {
+    stdout,
+    stderr: stdout,
+    colour: true,
+    stdin: async () => null,
+    lines: () => null!,
+    edit: async () => null,
+  };
   const view = openAnswerView(
     { json: false, verbose: false, plain: false, stream },
     { terminal, output: openOutput(terminal) },

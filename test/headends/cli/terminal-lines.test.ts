@@ -67,6 +67,31 @@ test('at a terminal the prompt is shown before the line, which can be edited', a
   expect(raw()).toBe(false);
 });
 
+// invariant: answer-typed-after-question
+test('what was typed or pasted before `discard` answers nothing, and a pending line ends with null', async () => {
+  const { input, lines, raw } = open(true);
+  lines.discard();
+  expect(raw()).toBe(true);
+  input.write('a\rb');
+  await settle();
+  lines.discard();
+  const first = lines.next('> ');
+  input.write('x\ry\rz');
+  expect(await first).toBe('x');
+  lines.discard();
+  const second = lines.next('> ');
+  input.write('half');
+  await settle();
+  lines.discard();
+  expect(await second).toBe(null);
+  const third = lines.next('> ');
+  input.write('whole\r');
+  expect(await third).toBe('whole');
+  lines.release();
+  expect(raw()).toBe(false);
+  lines.close();
+});
+
 // invariant: typed-ahead-unseen
 test('what is typed between two lines is not echoed then, and comes with the next prompts', async () => {
   const { input, lines, written, raw, interrupts } = open(true);

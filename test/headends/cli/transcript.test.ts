@@ -55,7 +55,7 @@ test('the cause of a cell’s end is told once, and a file by the beginning of i
   const lines = (full: boolean): string =>
     transcriptLines(
       { run: runId, cells: [{ ...cell, status: 'failed', error, entries: [entry] }] },
-      { full, workspace: 'w', screen: { paint: (_, text) => text, columns: 79 } },
+      { full, workspace: 'w', questions: [], screen: { paint: (_, text) => text, columns: 79 } },
     ).join('\n');
   expect(lines(false).match(/Busy\./gu)).toHaveLength(1);
   expect(lines(false)).toContain('(file abababababab…)');

@@ -519,6 +519,7 @@ test('with a token that may only watch, no route starts, changes or ends anythin
     new Set([
       ...['POST', 'GET'].map((method) => `${method} /v1/${name}`),
       `GET /v1/models/${name}`,
+      `GET /v1/agents/${name}/template`,
       'POST /v1/chat/completions',
       'POST /v1/responses',
       'POST /v1/messages',
@@ -529,6 +530,9 @@ test('with a token that may only watch, no route starts, changes or ends anythin
       'POST /v1/runs/{run}/messages',
       'POST /v1/runs/{run}/agents',
       'DELETE /v1/runs/{run}/agents/{name}',
+      'POST /v1/runs/{run}/checkpoints',
+      'POST /v1/checkpoints/{run}/restore',
+      'POST /v1/checkpoints/{run}/branch',
     ]),
   );
   expect(model.requests).toHaveLength(1);

@@ -10,6 +10,8 @@ import type { HttpApp } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { rpcError } from '../../../src/headends/mcp/rpc.ts';
 import { realClock } from '../http/test-server.ts';
+import { noCheckpoints } from '../no-checkpoints.ts';
+import { noQuestions } from '../no-questions.ts';
 
 export const testWorld = (clock: Clock = realClock): Parameters<typeof mcpRoutes>[1] & { readonly clock: Clock } => ({
   clock,
@@ -104,6 +106,9 @@ export const fakeService = ({
   const service: AgentService = {
     clients: { system: false, tools: false, activity: false, compat: false },
     agent: (_caller, name) => agents[name]!,
+    template: () => null,
+    checkpoints: noCheckpoints,
+    questions: noQuestions,
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
     startRun: async (caller, asked, signal) => {
       started.push({ caller: caller.name, asked });

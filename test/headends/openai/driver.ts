@@ -18,6 +18,8 @@ import type {
   Status,
 } from '#contracts';
 import { openaiRoutes } from '#headends/openai';
+import { noCheckpoints } from '../no-checkpoints.ts';
+import { noQuestions } from '../no-questions.ts';
 
 export const run = '0b0e9f2c-5f0a-4b0e-8a9e-0d3c6e1f2a77';
 export const startedAt = 1_700_000_000_500;
@@ -86,6 +88,9 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
     clients,
     agents: agentsOf,
     agent: (caller, name) => agentNamed(agentsOf(caller), name),
+    template: () => null,
+    checkpoints: noCheckpoints,
+    questions: noQuestions,
     startRun: async (_caller, asked) => {
       started.push(asked);
       const ended = 'rejects' in fakeRun ? Promise.reject(fakeRun.rejects) : Promise.resolve(outcome);

@@ -2,11 +2,15 @@
 import { agentNamed, CloisterError } from '#base';
 import type { CellId, Hash, Json, JsonObject, RunId } from '#base';
 import type {
+  CallerQuestion,
+  CallerQuestions,
   Agent,
   AgentRequest,
   AdmittedRequest,
   Caller,
   DurableEvent,
+  CallerCheckpoint,
+  CallerCheckpoints,
   CallerRun,
   CallerRunReports,
   ForkRequest,
@@ -102,6 +106,18 @@ export const eventsOf = (run: RunId): readonly DurableEvent[] => [
   },
 ];
 
+const checkpoint: CallerCheckpoint = {
+  id: 'c0ffee123456',
+  agent: 'writer',
+  run: 'r1' as RunId,
+  conversation: { agent: 'writer', name: 'tea' },
+  frames: 3,
+  hash: '' as Hash,
+  at: 1,
+  why: 'asked',
+  label: '',
+};
+
 type StoredRun = {
   readonly caller: string;
   readonly request: AgentRequest;
@@ -120,6 +136,26 @@ export type Behaviour = {
   readonly startThrows?: CloisterError;
   readonly outcomeRejects?: Error;
   readonly eventsThrow?: Error;
+};
+
+const question: CallerQuestion = {
+  id: 'q-r1-3',
+  run: 'r1' as RunId,
+  cell: rootCell,
+  agent: 'writer',
+  path: ['writer'],
+  tool: 'send',
+  args: { to: 'x' },
+  sha256: '0',
+  why: 'tool',
+  askedAt: 1,
+  until: 2,
+  need: 2,
+  by: ['ops'],
+  not: 'asker',
+  answers: [{ by: 'ops', allow: true, at: 1, args: { to: 'y' } }],
+  state: 'open',
+  mayAnswer: false,
 };
 
 export class FakeService implements AgentService {
@@ -141,6 +177,64 @@ export class FakeService implements AgentService {
   agents({ name }: Caller): readonly Agent[] {
     return this.agentsByCaller[name] ?? [];
   }
+
+  template(caller: Caller, name: string): string | null {
+    return `---\n# ${this.agent(caller, name).name}\n---\n`;
+  }
+
+  readonly questions: CallerQuestions = {
+    list: async () => [question],
+    find: async () => ({ ...question, caller: 'ben' }),
+    followRun: () => Promise.reject(new CloisterError('run_unknown')),
+    answer: async () => ({
+      question: question.id,
+      run: question.run,
+      state: this.behaviour.state === 'ended' ? 'stored' : 'waiting',
+    }),
+  };
+  /** One, of the run r1. */
+  readonly checkpoints: CallerCheckpoints = {
+    list: async () => [checkpoint],
+    show: async () => ({
+      checkpoint,
+      continues: true,
+      cells: [
+        {
+          cell: rootCell,
+          parent: null,
+          agent: 'writer',
+          depth: 0,
+          status: 'running',
+          steps: 1,
+          windowBytes: 100,
+          tokens: 15,
+          crossings: 1,
+        },
+      ],
+      files: [{ cell: rootCell, path: 'tea.md', bytes: 3, sha256: '' as Hash }],
+    }),
+    create: async (_caller, _run, { label = '' } = {}) => ({ ...checkpoint, label }),
+    diff: async () => ({
+      one: checkpoint,
+      other: checkpoint,
+      cells: {
+        added: [],
+        removed: [],
+        changed: [
+          { cell: rootCell, agent: 'writer', windowBytes: [1, 2], steps: [1, 2], status: ['running', 'completed'] },
+        ],
+      },
+      files: { added: ['tea.md'], removed: [], changed: [] },
+      tokens: [1, 2],
+      crossings: [1, 1],
+    }),
+    restore: async () => ({ checkpoint: checkpoint.id, conversation: checkpoint.conversation, run: null }),
+    branch: async (caller, _id, _options, signal) => ({
+      checkpoint: checkpoint.id,
+      conversation: null,
+      run: await this.startRun(caller, { agent: 'writer', input: 'x' }, signal),
+    }),
+  };
 
   async startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal) {
     const { startThrows, outcomeRejects } = this.behaviour;

@@ -84,3 +84,12 @@ export const cliAnswerJson = (report: AnswerReport) => {
     unasked,
   };
 };
+
+/** The value that a text is, if it is JSON. */
+export const jsonOrNull = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return null;
+  }
+};

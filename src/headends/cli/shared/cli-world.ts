@@ -41,6 +41,8 @@ export type CliTerminal = {
   stdin(): Promise<string | null>;
   /** Stdin line by line, also from a terminal. */
   lines(): Lines;
+  /** Lets the user change the text in an editor. Null: none is set, or it failed. */
+  edit(text: string): Promise<string | null>;
 };
 
 /** The clock, and what reaches the process from outside. */
@@ -113,6 +115,10 @@ export type Lines = {
   next(prompt: string): Promise<string | null>;
   /** Lets `print` write above the line that is being typed, which stays as it is. */
   printAbove(print: () => void): void;
+  /** Drops what was typed and not read yet. A pending `next` returns null. What is typed from now on is kept for the next one. */
+  discard(): void;
+  /** Lets another program read the terminal, until the next line is asked for. */
+  release(): void;
   close(): void;
 };
 
@@ -176,7 +182,12 @@ export type ServeOptions = {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly clients: ClientRules;
-  readonly slots: { readonly running?: number; readonly runningPerAgent?: number; readonly waiting?: number };
+  readonly slots: {
+    readonly running?: number;
+    readonly runningPerAgent?: number;
+    readonly runningPerCaller?: number;
+    readonly waiting?: number;
+  };
   readonly workspace: string;
   /** Store nothing on disk. */
   readonly memory: boolean;

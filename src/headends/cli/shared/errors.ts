@@ -1,6 +1,6 @@
 // How a command fails: a usage error, an exit code, and what is printed: one JSON value, or lines for people.
 import { CloisterError, errorCatalogue, limitBehind, omitUndefined } from '#base';
-import type { ErrorClass, Failure, LimitName } from '#base';
+import type { ErrorClass, ErrorCode, Failure, LimitName } from '#base';
 import type { Outcome } from '#contracts';
 import { sanitizeLine } from './sanitize-text.ts';
 
@@ -25,6 +25,8 @@ export const exitCode = {
   tool: 3,
   usage: 4,
   unfinished: 5,
+  /** The run waits for people, and was left so that it can be continued. */
+  asks: 6,
   cancelled: 130,
 } as const;
 
@@ -57,14 +59,18 @@ export const exitOfOutcome = ({ status, failure }: Pick<Outcome, 'status' | 'fai
     case 'cancelled':
       return exitCode.cancelled;
     case 'failed':
-      return failure === null ? exitCode.config : ofClass[errorCatalogue[failure.code].class];
+      return failure === null ? exitCode.config : exitOfCode(failure.code);
   }
 };
+
+/** A run that waits for people has not failed. */
+const exitOfCode = (code: ErrorCode): ExitCode =>
+  code === 'approval_needed' ? exitCode.asks : ofClass[errorCatalogue[code].class];
 
 /** Any other error is a defect and counts as a configuration error. */
 export const exitOfError = (error: unknown): ExitCode => {
   if (error instanceof UsageError) return exitCode.usage;
-  return error instanceof CloisterError ? ofClass[errorCatalogue[error.code].class] : exitCode.config;
+  return error instanceof CloisterError ? exitOfCode(error.code) : exitCode.config;
 };
 
 type ErrorValue = {

@@ -66,6 +66,16 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
       return isCoveredByTask(event.cell, runProgress, verbose)
         ? null
         : `← ${cellName(runProgress, event.childAgent, event.childAgent, event.child)}  ${event.status} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}`;
+    case 'question':
+      return `asks a person: ${event.tool} ${excerpt(JSON.stringify(event.args), excerptColumns)} (${event.question})`;
+    case 'ruling':
+      return `${sanitizeLine(event.by)} answered: ${event.verdict}${event.args === undefined ? '' : ', with other arguments'}${event.reason === null ? '' : `: ${excerpt(event.reason, excerptColumns)}`}`;
+    case 'question-end':
+      return event.state === 'allowed' || event.state === 'denied'
+        ? verbose
+          ? `question ${event.question}: ${event.state}`
+          : null
+        : `question ${event.question}: ${event.state}`;
     case 'wait-start':
       return event.for === undefined ? `waiting ${formatDuration(event.ms)}` : describeSpawnedWait(event, runProgress);
     case 'crossing':

@@ -2,11 +2,13 @@
 // read it, or an existing run with the agents that it was started with.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
+import { readQuestionId } from '#contracts';
 import type {
   Checkpoint,
   Cloister,
   ConversationRef,
   ConversationSummary,
+  QuestionReport,
   RunArchive,
   RunReport,
   RunSummary,
@@ -79,6 +81,27 @@ export const resolveSummary = async (archive: RunArchive, name: string): Promise
   throw new CloisterError(
     'run_unknown',
     runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${listNames(runs)}.`,
+  );
+};
+
+/** By its id, or a prefix that no other question has. Throws `question_unknown`. */
+export const resolveQuestion = async (cloister: Pick<Cloister, 'questions'>, name: string): Promise<QuestionReport> => {
+  const run = readQuestionId(name)?.run;
+  const named = run === undefined ? [] : await cloister.questions({ run, all: true });
+  const exact = named.find(({ id }) => id === name);
+  if (exact !== undefined) return exact;
+  const all = await cloister.questions({ all: true });
+  const found = matchPrefix(
+    name,
+    all.map(({ id }) => id),
+  );
+  if (found.length > 1) throw ambiguousError('question', name, found);
+  const question = all.find(({ id }) => id === found[0]);
+  if (question !== undefined) return question;
+  const open = all.filter(({ state }) => state === 'open').map(({ id }) => id);
+  throw new CloisterError(
+    'question_unknown',
+    open.length === 0 ? 'No question waits for an answer.' : `These wait: ${listNames(open)}.`,
   );
 };
 

@@ -5,6 +5,7 @@ import type {
   AuditReport,
   Cloister,
   MailReport,
+  QuestionReport,
   RunEvent,
   RunOutcome,
   RunReport,
@@ -24,6 +25,9 @@ import { nextCommandLines } from './next-commands.ts';
 import type { Printer } from './output.ts';
 import { openProgress, progressMode } from './progress.ts';
 import type { RunOutputFlags } from './progress.ts';
+import { isInteractive, QuestionAsker } from './question-asker.ts';
+import { waitingJson, waitingLines } from './question-lines.ts';
+import type { WaitingRun } from './question-lines.ts';
 import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 import { summaryLines } from './summary-lines.ts';
 import { taskLines } from './task-lines.ts';
@@ -49,6 +53,8 @@ type FollowRunOptions = {
   readonly finish?: (outcome: RunOutcome, cloister: Cloister) => Promise<FinishNotes>;
   /** Next steps in addition to the usual ones. */
   readonly nextCommands?: (run: RunId) => readonly string[];
+  /** The question whose answer has continued this run. */
+  readonly answered?: string;
 };
 
 export const followRun = async (options: FollowRunOptions, context: CommandContext): Promise<ExitCode> => {
@@ -65,12 +71,27 @@ export const followRun = async (options: FollowRunOptions, context: CommandConte
   }
   if (session.resident) void finishWhenAnswered(session, cloister);
   const view = openAnswerView(options.request, context);
-  const { outcome: told, isTeam } = await showLiveRun(session, cloister, { ...options, view }, context);
+  const shown = await showLiveRun(session, cloister, { ...options, view }, context);
+  if ('left' in shown) return reportWaiting({ run: session.run, questions: shown.left }, options, context);
+  const { outcome: told, isTeam } = shown;
   const outcome = await printedOutcome(told, cloister);
   const causes = (): ReturnType<RunSession['causes']> => session.causes();
   const ended = { ...options, view, cloister, outcome, causes, isTeam: isTeam && options.isPlan !== true };
   const code = await reportEnd(ended, context);
   return interrupts.seen ? exitCode.cancelled : code;
+};
+
+/** The run was left: it continues when somebody answers. */
+const reportWaiting = (
+  waiting: WaitingRun,
+  { request, extraJson }: FollowRunOptions,
+  { output }: CommandContext,
+): ExitCode => {
+  const json = { ...waitingJson(waiting, request.workspace), ...extraJson?.() };
+  if (request.jsonl) output.jsonLine({ type: 'outcome', ...json });
+  else if (request.json) output.json(json);
+  else output.err.print('', ...waitingLines(waiting, request.workspace, output.err));
+  return exitCode.asks;
 };
 
 type EndedRun = FollowRunOptions & {
@@ -160,12 +181,17 @@ const showFigures = (
 
 export const stoppingNotice = 'stopping… (Ctrl-C again to stop immediately)';
 
+type ShownRun =
+  | { readonly outcome: RunOutcome; readonly isTeam: boolean }
+  /** The run was left with these open questions. */
+  | { readonly left: readonly QuestionReport[] };
+
 const showLiveRun = async (
   session: RunSession,
   cloister: Cloister,
-  { request, view, showAnswer }: FollowRunOptions & { readonly view: AnswerView },
+  { request, view, showAnswer, answered }: FollowRunOptions & { readonly view: AnswerView },
   context: CommandContext,
-): Promise<{ readonly outcome: RunOutcome; readonly isTeam: boolean }> => {
+): Promise<ShownRun> => {
   const { interrupts, output, system } = context;
   const tasks = hasQueue(session) ? () => session.queue.tasks() : undefined;
   // A command that prints the answer in its own way streams nothing.
@@ -175,7 +201,19 @@ const showLiveRun = async (
   const stopListening = system.onStrayError((error) =>
     progress.notice(sanitizeLine(cloister.redact(describeStrayError(error)))),
   );
+  const questions = new QuestionAsker(
+    {
+      session,
+      cloister,
+      workspace: request.workspace,
+      openLines: isInteractive(request, context) ? () => context.terminal.lines() : null,
+      pause: () => progress.pause(),
+      answered: answered ?? null,
+    },
+    context,
+  );
   interrupts.onFirst(() => {
+    questions.close();
     progress.notice(stoppingNotice);
     session.cancel();
   });
@@ -187,6 +225,7 @@ const showLiveRun = async (
       isTeam ||= isOfTeam(event, cloister);
       answer?.note(event);
       progress.note(event);
+      questions.note(event);
       if (request.jsonl) output.jsonLine(event);
     }
   };
@@ -196,7 +235,12 @@ const showLiveRun = async (
     // The summary says the same.
     progress.erase();
     return { outcome, isTeam };
+  } catch (error) {
+    if (questions.left === null) throw error;
+    progress.erase();
+    return { left: questions.left };
   } finally {
+    questions.close();
     stopListening();
     progress.close();
     restored();

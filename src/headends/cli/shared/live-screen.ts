@@ -2,6 +2,7 @@
 //
 //   screen-cursor-below. Between draws the cursor is at the start of the line below the drawing.
 //   screen-drawing-fits. A drawing never has more lines than the screen, so moving up reaches its first line.
+//   screen-paused-silent. While it is paused, it writes nothing.
 //   screen-closed-whole. After `close` the cursor is visible, and the last drawing stays in full; after `erase` nothing of it
 //       stays.
 import { stripVTControlCharacters } from 'node:util';
@@ -12,6 +13,8 @@ import { width } from './sanitize-text.ts';
 type LiveScreen = {
   /** Lets `print` write whole lines above the drawing. */
   printAbove(print: () => void): void;
+  /** Leaves the terminal to others until the returned function is called; prints come after that. */
+  pause(): () => void;
   close(): void;
   /** Closes it, and leaves nothing of the drawing. */
   erase(): void;
@@ -35,11 +38,63 @@ export const openLiveScreen = (
   /** Prints what belongs above the drawing; null if there is nothing. */
   takeAbove: () => (() => void) | null = () => null,
 ): LiveScreen => {
-  let drawn: readonly string[] = [];
-  let drawnColumns = columnsOf(stream);
   let stopTimer: (() => void) | undefined;
   let closed = false;
+  const held = new HeldPrints();
 
+  const { draw, erase } = openDrawing(stream, drawing);
+  const printAbove = (print: () => void): void => {
+    erase();
+    print();
+    draw(linesMaxOf(stream));
+  };
+  const tick = (): void => {
+    const print = takeAbove();
+    if (print === null) draw(linesMaxOf(stream));
+    else printAbove(print);
+    stopTimer = timer(redrawMs, tick);
+  };
+  const resume = (): void => {
+    if (closed || !held.isPaused) return;
+    stream.write(control.hideCursor);
+    held.resume();
+    tick();
+  };
+  const close = (last: () => void): void => {
+    if (closed) return;
+    resume();
+    closed = true;
+    stopTimer?.();
+    const print = takeAbove();
+    if (print !== null) printAbove(print);
+    last();
+    stream.write(control.showCursor);
+  };
+
+  stream.write(control.hideCursor);
+  tick();
+  return {
+    printAbove: (print) => {
+      if (closed) print();
+      else held.print(print, printAbove);
+    },
+    pause: () => {
+      if (closed || held.isPaused) return resume;
+      stopTimer?.();
+      erase();
+      stream.write(control.showCursor);
+      held.pause();
+      return resume;
+    },
+    close: () => close(() => draw(Number.POSITIVE_INFINITY)),
+    erase: () => close(erase),
+  };
+};
+
+/** Draws in place of what was drawn before. */
+const openDrawing = (stream: CliStream, drawing: Drawing) => {
+  let drawn: readonly string[] = [];
+  let drawnColumns = columnsOf(stream);
   const draw = (linesMax: number): void => {
     const columns = columnsOf(stream);
     // The end says most: the total, and what was just said.
@@ -58,38 +113,33 @@ export const openLiveScreen = (
     stream.write(`\r${up > 0 ? `\u001B[${up}A` : ''}${control.eraseBelow}`);
     drawn = [];
   };
-  const printAbove = (print: () => void): void => {
-    erase();
-    print();
-    draw(linesMaxOf(stream));
-  };
-  const tick = (): void => {
-    const print = takeAbove();
-    if (print === null) draw(linesMaxOf(stream));
-    else printAbove(print);
-    stopTimer = timer(redrawMs, tick);
-  };
-  const close = (last: () => void): void => {
-    if (closed) return;
-    closed = true;
-    stopTimer?.();
-    const print = takeAbove();
-    if (print !== null) printAbove(print);
-    last();
-    stream.write(control.showCursor);
-  };
-
-  stream.write(control.hideCursor);
-  tick();
-  return {
-    printAbove: (print) => {
-      if (closed) print();
-      else printAbove(print);
-    },
-    close: () => close(() => draw(Number.POSITIVE_INFINITY)),
-    erase: () => close(erase),
-  };
+  return { draw, erase };
 };
+
+/** What is to be printed after a pause. */
+export class HeldPrints {
+  #prints: (() => void)[] | null = null;
+
+  get isPaused(): boolean {
+    return this.#prints !== null;
+  }
+
+  pause(): void {
+    this.#prints ??= [];
+  }
+
+  /** Now, by `printNow`, or after the pause. */
+  print(print: () => void, printNow: (print: () => void) => void): void {
+    if (this.#prints === null) printNow(print);
+    else this.#prints.push(print);
+  }
+
+  resume(): void {
+    const prints = this.#prints ?? [];
+    this.#prints = null;
+    for (const print of prints) print();
+  }
+}
 
 const linesMaxOf = ({ rows }: CliStream): number => Math.max(2, rows === undefined || rows === 0 ? 24 : rows) - 1;
 

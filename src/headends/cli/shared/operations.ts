@@ -55,6 +55,13 @@ const operationUpdate = (event: OperationEvent): Partial<OperationView> => {
       return { what: `tool ${event.tool} ${event.args}`, ...openOperation };
     case 'child-start':
       return { what: `agent ${event.childAgent} in ${event.child}`, ...openOperation };
+    case 'question':
+      return { what: `ask ${event.tool} ${JSON.stringify(event.args)}`, ...openOperation };
+    // It belongs to the question.
+    case 'ruling':
+      return {};
+    case 'question-end':
+      return { end: event.state, isOpen: false };
     case 'wait-start':
       return { what: event.for === undefined ? `wait ${formatDuration(event.ms)}` : 'wait for spawned agents' };
     case 'model-end':

@@ -7,7 +7,7 @@ import type { CommandContext, OutputFlags } from './define-command.ts';
 import { eventLine, fitEventLine } from './event-line.ts';
 import { formatDuration, describeCost, plural, compactNumber } from './format.ts';
 import { graphScreen } from './task-lines.ts';
-import { openLiveScreen } from './live-screen.ts';
+import { HeldPrints, openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import { sanitizeAll, truncateColumns } from './sanitize-text.ts';
 import { cellsInTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
@@ -19,6 +19,8 @@ export type Progress = {
   notice(words: string): void;
   /** Lets `print` write whole lines, without disturbing what is drawn. */
   printAbove(print: () => void): void;
+  /** Leaves the terminal to a question, until the returned function is called. */
+  pause(): () => void;
   close(): void;
   /** Closes it, and leaves nothing of what is drawn. */
   erase(): void;
@@ -64,14 +66,24 @@ export const openProgress = (
     case 'verbose':
       return openLines(world, { verbose: mode === 'verbose', runProgress, answer });
     case 'none':
-      return { ...nothingDrawn, note: () => {}, notice: (words) => err.print(words) };
+      return { ...openPlainScreen(), note: () => {}, notice: (words) => err.print(words) };
   }
 };
 
-const nothingDrawn: Pick<Progress, 'printAbove' | 'close' | 'erase'> = {
-  printAbove: (print) => print(),
-  close: () => {},
-  erase: () => {},
+type PlainScreen = Pick<Progress, 'printAbove' | 'pause' | 'close' | 'erase'>;
+
+const openPlainScreen = (): PlainScreen => {
+  const held = new HeldPrints();
+  const resume = (): void => held.resume();
+  return {
+    printAbove: (print) => held.print(print, (now) => now()),
+    pause: () => {
+      held.pause();
+      return resume;
+    },
+    close: resume,
+    erase: resume,
+  };
 };
 
 type LinesOptions = {
@@ -83,7 +95,7 @@ type LinesOptions = {
 /** On a terminal, lines are printed above the end of the answer, which is still being written. */
 const openLines = (world: ProgressWorld, { verbose, runProgress, answer }: LinesOptions): Progress => {
   const { err } = world.output;
-  const screen = answer === null ? nothingDrawn : openAnswerScreen(world, answer, () => []);
+  const screen = answer === null ? openPlainScreen() : openAnswerScreen(world, answer, () => []);
   const fit = (line: string): readonly string[] =>
     world.terminal.stderr.isTTY === true ? fitEventLine(line, err.columns) : [line];
   return {
@@ -104,7 +116,7 @@ const openAnswerScreen = (
   { terminal: { stdout, stderr }, output: { out }, system }: ProgressWorld,
   answer: AnswerView['text'],
   below: Drawing,
-): Pick<Progress, 'printAbove' | 'close' | 'erase'> => {
+): PlainScreen => {
   const takeAbove = (): (() => void) | null => {
     const lines = answer?.takeLines() ?? [];
     return lines.length === 0 ? null : () => out.print(...lines);

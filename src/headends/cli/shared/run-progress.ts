@@ -36,7 +36,7 @@ export type CellProgress = {
   usd: number | null;
 };
 
-type CurrentActivity = { readonly type: 'model' | 'tool' | 'child'; readonly name: string };
+type CurrentActivity = { readonly type: 'model' | 'tool' | 'child' | 'question'; readonly name: string };
 
 export type RunProgress = {
   readonly cells: Map<CellId, CellProgress>;
@@ -175,7 +175,11 @@ const applyCellEvent = (view: CellProgress, event: Exclude<DurableEvent, { type:
       view.newestChild = event.child;
       view.tools++;
       break;
+    case 'question':
+      view.activities.set(event.op, { type: 'question', name: event.tool });
+      break;
     case 'tool-end':
+    case 'question-end':
     case 'child-end':
       view.activities.delete(event.op);
       break;
@@ -197,6 +201,7 @@ const applyCellEvent = (view: CellProgress, event: Exclude<DurableEvent, { type:
     case 'crossing-refused':
     case 'run-cancel':
     case 'run-fork':
+    case 'ruling':
       break;
   }
 };
@@ -215,6 +220,8 @@ export const activityText = (view: CellProgress): string => {
       `tool ${tool.name}${tools.length > 0 ? ` +${tools.length}` : ''}`,
       ...(children > 0 ? [waitsFor] : []),
     ].join(', ');
+  const [question] = names('question');
+  if (question !== undefined) return `asks a person: ${question.name}`;
   if (view.idle) return 'waiting';
   if (children > 0) return waitsFor;
   return view.waiting ? 'waiting to retry' : 'thinking';

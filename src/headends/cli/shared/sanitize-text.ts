@@ -45,6 +45,40 @@ export const escapeInvisible = (text: string): string =>
       (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
     );
 
+/** What a reader cannot see, or could take for a space: controls, formats, fillers, and marks that pile up. */
+const hidden =
+  /(?![ \n])[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]|(?<=\p{M}{2})\p{M}/gu;
+
+/** JSON in which everything can be seen: whatever could hide or pretend to be something else is escaped. It parses to the same value. */
+export const visibleJson = (value: unknown, indent?: number): string =>
+  (JSON.stringify(value, null, indent) ?? 'null').replace(hidden, escapeUnits);
+
+/** The same for text of several lines. */
+export const visibleText = (text: string): string =>
+  unifyLineBreaks(text).replaceAll('\t', '  ').replace(hidden, escapeUnits);
+
+const escapeUnits = (character: string): string =>
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+
+/** Breaks one line wherever it reaches `columns` columns: nothing of it starts a row by itself. */
+export const breakColumns = (line: string, columns: number): readonly string[] => {
+  const rows: string[] = [];
+  let [row, used] = ['', 0];
+  for (const character of line) {
+    const needed = characterWidth(character);
+    if (used + needed > columns && row !== '') {
+      rows.push(row);
+      [row, used] = ['', 0];
+    }
+    row += character;
+    used += needed;
+  }
+  return [...rows, row];
+};
+
 /** One line that keeps the spaces at its ends. */
 export const collapseSpaces = (text: string): string => {
   const line = sanitizeLine(text);

@@ -20,7 +20,7 @@ export const terminalLines = (given: TerminalLines): Lines => {
   return { isTerminal, ...(isTerminal && given.output.isTTY === true ? typedLines(given) : pipedLines(given)) };
 };
 
-type Reading = Pick<Lines, 'next' | 'printAbove' | 'close'>;
+type Reading = Pick<Lines, 'next' | 'printAbove' | 'discard' | 'release' | 'close'>;
 
 const historyMax = 200;
 
@@ -62,6 +62,13 @@ const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
       return pasted.shift() ?? typed(prompt);
     },
     printAbove: (print) => (open === undefined ? print() : printAboveLine(open, output, print)),
+    discard: () => {
+      pasted.length = 0;
+      rest = '';
+      open?.close();
+      if (!closed) ahead.hold();
+    },
+    release: () => ahead.release(),
     close: () => {
       closed = true;
       open?.close();
@@ -87,6 +94,7 @@ const typedAhead = (
   };
   return {
     hold: () => {
+      if (held !== null) return void (held = []);
       held = [];
       input.setRawMode?.(true);
       input.on('data', keep).resume();
@@ -128,6 +136,9 @@ const pipedLines = ({ input }: TerminalLines): Reading => {
   return {
     next: () => (isClosed ? closed.promise : Promise.race([nextLine(), closed.promise])),
     printAbove: (print) => print(),
+    // Whoever fills a pipe is not somebody who reads what is asked.
+    discard: () => {},
+    release: () => {},
     close: () => {
       isClosed = true;
       closed.resolve(null);

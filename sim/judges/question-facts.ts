@@ -1,0 +1,53 @@
+// The questions of a run and what became of them, worked out from its log, without code of the runtime.
+import { createHash } from 'node:crypto';
+import type { Json } from '#base';
+import type { Frame, Question, QuestionResult, RecordOf } from '#contracts';
+import type { RunHistory } from '../history.ts';
+import { runFacts } from './facts.ts';
+import type { OperationFacts } from './facts.ts';
+
+export type RulingFrame = Frame & { readonly record: RecordOf<'ruling'> };
+
+export type QuestionFacts = {
+  readonly ask: OperationFacts;
+  readonly question: Question;
+  readonly rulings: readonly RulingFrame[];
+  /** Null: it was stopped, or still waits. */
+  readonly result: QuestionResult | null;
+};
+
+const known = new WeakMap<RunHistory, ReadonlyMap<OperationFacts, QuestionFacts>>();
+
+/** In the order in which they were asked. */
+export const questionsIn = (run: RunHistory): ReadonlyMap<OperationFacts, QuestionFacts> => {
+  let questions = known.get(run);
+  if (questions === undefined) known.set(run, (questions = findQuestions(run)));
+  return questions;
+};
+
+const findQuestions = (run: RunHistory): ReadonlyMap<OperationFacts, QuestionFacts> => {
+  const asks = [...runFacts(run).operations.values()].filter(({ begin }) => begin.do === 'ask');
+  const rulings = run.frames.filter((frame): frame is RulingFrame => frame.record.type === 'ruling');
+  return new Map(
+    asks.map((ask) => [
+      ask,
+      {
+        ask,
+        question: ask.begin.question!,
+        rulings: rulings.filter(({ cell, record: { op } }) => cell === ask.cell.birth.cell && op === ask.begin.op),
+        result: ask.settle?.ok === true ? (ask.settle.value as unknown as QuestionResult) : null,
+      },
+    ]),
+  );
+};
+
+/** Arguments in a form that two equal ones share. */
+export const sameForm = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  );
+
+/** The hash by which an answer names the arguments. */
+export const shownHash = (args: Json): string => createHash('sha256').update(sameForm(args)).digest('hex');

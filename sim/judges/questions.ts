@@ -1,0 +1,120 @@
+// No question is lost, asked again or answered twice, and no answer is taken that must not be.
+import type { History, RunHistory, SentAnswer } from '../history.ts';
+import type { OperationFacts } from './facts.ts';
+import type { Judge, ReportProblem } from './judge.ts';
+import { questionsIn, sameForm, shownHash } from './question-facts.ts';
+import type { QuestionFacts, RulingFrame } from './question-facts.ts';
+
+// invariants: question-recorded-before-wait, ruling-names-what-was-shown, ruling-by-those-who-may, question-settles-once
+export const questions: Judge = {
+  name: 'questions are answered once, by those who may',
+  check: (history, report) => {
+    let checks = 0;
+    for (const run of history.runs) {
+      const isOver = run.frames.at(-1)?.record.type === 'close';
+      for (const asked of questionsIn(run).values()) {
+        checks++;
+        judgeEnd(asked, isOver, report);
+        for (const ruling of asked.rulings) judgeRuling(history, asked, ruling, report);
+      }
+      judgeAskedAgain(run, report);
+    }
+    for (const sent of history.answers) judgeAnswer(history, sent, report);
+    return checks + history.answers.length;
+  },
+};
+
+const judgeEnd = ({ ask, rulings, result }: QuestionFacts, isOver: boolean, report: ReportProblem): void => {
+  const where = `question ${ask.cell.birth.cell}/${ask.begin.op} of run ${ask.cell.run.run}`;
+  if (isOver && ask.settle === undefined) report(`an end of ${where}`, 'it still waits');
+  if (rulings.length > 1) report(`one answer to ${where}`, `${rulings.length}`);
+  if (rulings.some(({ no }) => no > ask.settledIn)) report(`no answer to ${where} after its end`, 'there is one');
+  if (result === null) return;
+  const verdicts = rulings.map(({ record }) => record.verdict);
+  const expected = result.remembered === undefined ? (verdicts[0] ?? 'deny') : 'allow';
+  if (result.verdict !== expected) report(`${where} to end with ${expected}`, result.verdict);
+  if ((result.expired === true) !== (verdicts.length === 0 && result.remembered === undefined))
+    report(`${where} to expire only if nobody answered`, JSON.stringify(result));
+};
+
+const judgeRuling = (
+  history: History,
+  asked: QuestionFacts,
+  { record, no }: RulingFrame,
+  report: ReportProblem,
+): void => {
+  const where = `the answer in frame ${no} of run ${asked.ask.cell.run.run}`;
+  const sent = history.answers.find(({ answer }) => answer.id === record.signal);
+  if (sent === undefined) return report(`${where} from somebody`, 'nobody sent it');
+  const { allow, by, right, args, reason, remember, sha256 } = sent.answer;
+  if (sent.isStranger) report(`${where} from somebody who may answer`, by);
+  if (sha256 !== shownHash(asked.question.args)) report(`${where} to be about the question`, 'it is not');
+  const changed = args !== undefined && sameForm(args) !== sameForm(asked.question.args) ? args : null;
+  const expected = sameForm({ allow, by, right, args: changed, reason: reason ?? null, remember: remember ?? null });
+  const seen = sameForm({
+    allow: record.verdict === 'allow',
+    by: record.by,
+    right: record.right,
+    args: record.args ?? null,
+    reason: record.reason ?? null,
+    remember: record.remember ?? null,
+  });
+  if (expected !== seen) report(`${where} to be ${expected}`, seen);
+};
+
+/** A model's reply leads to at most as many questions as it has calls, however often the run was resumed. */
+const judgeAskedAgain = (run: RunHistory, report: ReportProblem): void => {
+  const counts = new Map<OperationFacts, Map<string, number>>();
+  for (const { ask, question } of questionsIn(run).values()) {
+    const reply = ask.cell.operations.findLast(
+      ({ attempt, settle, settledIn }) => attempt !== undefined && settle?.ok === true && settledIn < ask.beganIn,
+    );
+    if (reply === undefined) {
+      report(`a call before question ${ask.cell.birth.cell}/${ask.begin.op} of run ${run.run}`, 'no model made one');
+      continue;
+    }
+    const asked = counts.get(reply) ?? new Map<string, number>();
+    const call = `${question.tool} ${sameForm(question.args)}`;
+    counts.set(reply, asked.set(call, (asked.get(call) ?? 0) + 1));
+  }
+  for (const [reply, asked] of counts)
+    for (const [call, count] of asked) {
+      const made = callsIn(reply).filter((one) => one === call).length;
+      if (count > made)
+        report(`${made} questions about ${call} of ${reply.cell.birth.cell} in run ${run.run}`, `${count}`);
+    }
+};
+
+const callsIn = ({ settle }: OperationFacts): readonly string[] => {
+  const { parts } = settle!.value as unknown as {
+    readonly parts: readonly { readonly type: string; readonly name: string; readonly input: string }[];
+  };
+  return parts.flatMap(({ type, name, input }) => {
+    if (type !== 'call') return [];
+    try {
+      return [`${name} ${sameForm(JSON.parse(input === '' ? '{}' : input))}`];
+    } catch {
+      return [];
+    }
+  });
+};
+
+/** What a sender was told is what happened. */
+const judgeAnswer = (history: History, { run, process, answer, told }: SentAnswer, report: ReportProblem): void => {
+  if (told === null) return;
+  const isWritten = history.writings.some(
+    (one) =>
+      one.run === run &&
+      one.process === process &&
+      one.frames.some(({ record }) => record.type === 'ruling' && record.signal === answer.id),
+  );
+  const isTaken = 'state' in told;
+  // The same answer may have been sent twice: the first one was taken.
+  const others = history.answers.filter((one) => one.answer.id === answer.id && one.told !== told);
+  if (isTaken && !isWritten)
+    report(`answer ${answer.id} in the log of run ${run}`, `${told.state}, and it is not there`);
+  if (!isTaken && isWritten && !others.some((one) => one.told === null || 'state' in one.told))
+    report(`no trace of answer ${answer.id} in run ${run}, which was refused`, 'it was recorded');
+  const expected = answer.allow ? 'allowed' : 'denied';
+  if (isTaken && told.state !== expected) report(`answer ${answer.id} to be ${expected}`, told.state);
+};

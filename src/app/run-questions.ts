@@ -1,0 +1,210 @@
+// The questions of runs to people: lists them, and takes answers, whichever process owns the run.
+//
+//   answer-needs-right. Nobody answers, or learns of, a question that is not theirs: it looks unknown to them.
+//   answer-durable-before-told. Whoever answers is told so when the answer is on disk: as a ruling in the log of a run of this
+//       process, otherwise as a signal.
+//   answer-resumes-run. If nobody owns the run, whoever took the answer resumes it.
+import { CloisterError } from '#base';
+import type { ErrorCode, RunId } from '#base';
+import { operatorRight, readQuestionId } from '#contracts';
+import type {
+  AnswerOptions,
+  AnswerReceipt,
+  Clock,
+  Ids,
+  QuestionAnswer,
+  QuestionQuery,
+  QuestionReport,
+  RunCommand,
+  RunSession,
+  Store,
+} from '#contracts';
+import { reportQuestions } from '#core/events';
+
+type RunQuestionsPorts = {
+  readonly store: Pick<Store, 'read' | 'list' | 'hashPrefix' | 'signals' | 'removeSignal'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** The run, if it is live in this process. */
+  live(run: RunId): RunSession | undefined;
+  /** Resolves when everything recorded so far is durable. */
+  durable(run: RunId): Promise<void>;
+  signal(run: string, command: RunCommand, options: { readonly id: string; readonly by: string }): Promise<unknown>;
+  readonly resume: (run: RunId) => Promise<RunSession>;
+};
+
+type SentAnswer = Readonly<Required<Pick<AnswerOptions, 'by' | 'id'>>> & { readonly command: RunCommand<'answer'> };
+
+type Resume = NonNullable<AnswerOptions['resume']>;
+
+export class RunQuestions {
+  readonly #ports: RunQuestionsPorts;
+  readonly #known = new KnownQuestions();
+
+  constructor(ports: RunQuestionsPorts) {
+    this.#ports = ports;
+  }
+
+  /** Oldest first. */
+  async list({ run, caller, all = false }: QuestionQuery = {}): Promise<readonly QuestionReport[]> {
+    const { store } = this.#ports;
+    const query = run === undefined ? (caller === undefined ? undefined : { caller }) : { runs: [run as RunId] };
+    const runs = (await store.list(query)).filter(
+      (one) => one.unreadable === undefined && one.state !== 'damaged' && (all || one.state !== 'ended'),
+    );
+    const found: QuestionReport[] = [];
+    for (const one of runs) found.push(...(await this.#read(one.run)));
+    return found
+      .filter(({ state }) => all || state === 'open')
+      .toSorted((one, other) => one.askedAt - other.askedAt || frameOf(one) - frameOf(other));
+  }
+
+  /** A question of a run, whatever its state. Rejects with `question_unknown`. */
+  async find(id: string): Promise<QuestionReport> {
+    const position = readQuestionId(id);
+    const found = position === null ? [] : await this.#read(position.run).catch(unreadable);
+    const question = found.find((one) => one.id === id);
+    if (question === undefined) throw unknownQuestion(id);
+    return question;
+  }
+
+  async answer(id: string, answer: QuestionAnswer, options: AnswerOptions = {}): Promise<AnswerReceipt> {
+    const { by = 'operator', id: signal = `a-${this.#ports.ids.random()}` } = options;
+    const question = await this.find(id);
+    const right = (options.right ?? operatorRight(by))(question);
+    if (right === null) throw unknownQuestion(id);
+    // The same answer, sent again.
+    if (isTaken(question, signal)) return receiptOf(question);
+    if (question.state !== 'open') throw answeredError(id, question.state);
+    if (answer.sha256 !== question.sha256) throw new CloisterError('question_changed', `Question ${id}.`);
+    const { frame } = readQuestionId(id)!;
+    const command: RunCommand<'answer'> = { ...answer, do: 'answer', frame, by, right, id: signal };
+    const live = this.#ports.live(question.run);
+    if (live === undefined) {
+      const { resume = (run) => this.#ports.resume(run) } = options;
+      return this.#sendAway(question, { by, id: signal, command }, resume);
+    }
+    const state = await live.do(command);
+    await live.durable();
+    return { question: id, run: question.run, state };
+  }
+
+  /** The answer is for another process, or for whoever resumes the run. */
+  async #sendAway(question: QuestionReport, sent: SentAnswer, resume: Resume): Promise<AnswerReceipt> {
+    const { run } = question;
+    await this.#ports.signal(run, sent.command, sent).catch((error: unknown) => {
+      throw codeOf(error) === 'run_ended' ? answeredError(question.id, 'cancelled') : error;
+    });
+    const resumed = new ResumedRun(this.#resumeIfLeft(run, resume));
+    for (let waits = 0; waits < waitsMax; waits++) {
+      // Read before the log: once the signal is gone, what became of it is there.
+      const isWaiting = await this.#isWaiting(run, sent.id);
+      const now = await this.find(question.id);
+      if (isTaken(now, sent.id)) return { ...receiptOf(now), ...resumed.session };
+      if (now.state !== 'open') throw answeredError(question.id, now.state);
+      if (codeOf(resumed.failed) === 'replay_differs') return this.#refuseStale(question, sent, resumed.failed);
+      if (!isWaiting) throw new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
+      const waited = Promise.withResolvers<void>();
+      this.#ports.clock.timer(waitMs, waited.resolve);
+      await waited.promise;
+    }
+    return { question: question.id, run, state: 'stored' };
+  }
+
+  /** Undefined if somebody has the run. */
+  async #resumeIfLeft(run: RunId, resume: Resume): Promise<RunSession | undefined> {
+    const [summary] = await this.#ports.store.list({ runs: [run] });
+    return summary?.state === 'interrupted' ? resume(run) : undefined;
+  }
+
+  async #refuseStale({ id, run }: QuestionReport, sent: SentAnswer, error: unknown): Promise<never> {
+    await this.#ports.store.removeSignal(run, sent.id);
+    const { detail } = error instanceof CloisterError ? error.failure : { detail: undefined };
+    throw new CloisterError('question_stale', `Question ${id}.${detail === undefined ? '' : ` ${detail}`}`);
+  }
+
+  async #isWaiting(run: RunId, id: string): Promise<boolean> {
+    return (await this.#ports.store.signals(run)).some((one) => one.id === id);
+  }
+
+  async #read(run: RunId): Promise<readonly QuestionReport[]> {
+    await this.#ports.durable(run);
+    const { frames } = await this.#ports.store.hashPrefix(run);
+    return this.#withExpired(this.#known.at(run, frames) ?? (await this.#readLog(run)));
+  }
+
+  async #readLog(run: RunId): Promise<readonly QuestionReport[]> {
+    const frames = await this.#ports.store.read(run);
+    const questions = reportQuestions(frames);
+    this.#known.set(run, frames.length, questions);
+    return questions;
+  }
+
+  /** Nobody may be there to record that a question has expired. */
+  #withExpired(questions: readonly QuestionReport[]): readonly QuestionReport[] {
+    const now = this.#ports.clock.now();
+    return questions.map((one) => (one.state === 'open' && one.until <= now ? { ...one, state: 'expired' } : one));
+  }
+}
+
+/** The questions of runs that were read lately, so that a list of many open questions reads only the logs that have grown. */
+class KnownQuestions {
+  /** In the order in which they were read. */
+  readonly #byRun = new Map<RunId, { readonly frames: number; readonly questions: readonly QuestionReport[] }>();
+
+  at(run: RunId, frames: number): readonly QuestionReport[] | undefined {
+    const known = this.#byRun.get(run);
+    return known?.frames === frames ? known.questions : undefined;
+  }
+
+  /** `frames`: how many frames the log had. */
+  set(run: RunId, frames: number, questions: readonly QuestionReport[]): void {
+    this.#byRun.delete(run);
+    // Long ones are read again each time.
+    if (JSON.stringify(questions).length > knownCharsMax) return;
+    this.#byRun.set(run, { frames, questions });
+    if (this.#byRun.size > knownMax) this.#byRun.delete(this.#byRun.keys().next().value!);
+  }
+}
+
+const [knownMax, knownCharsMax] = [4_096, 4_096];
+
+/** A run that is being resumed, or not: somebody else may have it, or nobody here can resume it. */
+class ResumedRun {
+  session: Pick<AnswerReceipt, 'session'> = {};
+  failed: unknown = null;
+
+  constructor(resuming: Promise<RunSession | undefined>) {
+    const fail = (error: unknown): void => void (this.failed = error);
+    const take = (session: RunSession | undefined): void => {
+      if (session === undefined) return;
+      this.session = { session };
+      session.outcome.catch(fail);
+    };
+    resuming.then(take, fail);
+  }
+}
+
+/** How long an answer waits to be taken before it is left to whoever takes it. */
+const [waitMs, waitsMax] = [50, 100];
+
+const unknownQuestion = (id: string): CloisterError =>
+  new CloisterError('question_unknown', `Question "${id.slice(0, 120)}".`);
+
+const answeredError = (id: string, state: QuestionReport['state']): CloisterError =>
+  new CloisterError('question_answered', `Question ${id}: ${state}.`);
+
+/** A run that cannot be read has no questions for anybody. */
+const unreadable = (): readonly never[] => [];
+
+const isTaken = ({ answers }: QuestionReport, id: string): boolean => answers.some(({ signal }) => signal === id);
+
+const receiptOf = ({ id, run, state }: QuestionReport): AnswerReceipt => ({
+  question: id,
+  run,
+  state: state === 'open' ? 'waiting' : state === 'allowed' ? 'allowed' : 'denied',
+});
+
+const frameOf = ({ id }: QuestionReport): number => readQuestionId(id)?.frame ?? 0;
+
+const codeOf = (error: unknown): ErrorCode | null => (error instanceof CloisterError ? error.code : null);

@@ -1,0 +1,197 @@
+// The run's side of questions to people: who waits, what an answer may be, and what becomes of it.
+//
+//   question-recorded-before-wait. A question is in the log before anybody waits for its answer.
+//   ruling-names-what-was-shown. An answer names the hash of the arguments that its sender was shown; another one changes nothing.
+//   ruling-by-those-who-may. Whoever the rule of the question leaves out answers nothing, whatever was checked before.
+//   question-settles-once. The first ruling that decides it is the last that is taken.
+//   expired-is-denied. Nobody's silence allows a call.
+import { CloisterError, omitUndefined } from '#base';
+import type { CellId, Failure, Hash, Json } from '#base';
+import type {
+  Agent,
+  AnswerContent,
+  AnswerState,
+  AskOperation,
+  Crossed,
+  Frame,
+  FrameRecord,
+  Question,
+  QuestionResult,
+  Redact,
+  Ruling,
+  RunCommand,
+  RunPorts,
+  Settlement,
+} from '#contracts';
+import type { Door } from '#core/crossings';
+import { argumentsHash, Questions, saidIn, verdictOf } from '#core/events';
+import type { AskedQuestion } from '#core/events';
+import type { InFlightOperation } from './step-runner.ts';
+
+/** The cell that asks. */
+type AskingCell = {
+  readonly cellId: CellId;
+  readonly agent: Agent;
+  readonly receivedCrossings: { addFromFrame(frame: Frame<Crossed>): void };
+  settle(started: InFlightOperation, result: Settlement<Json>): void;
+};
+
+/** What questions need of their run. */
+type AskingRun = {
+  readonly ports: Pick<RunPorts, 'clock' | 'validate' | 'expiries'>;
+  readonly door: Door;
+  readonly nextFrame: number;
+  /** Whoever requested the run. */
+  readonly requestedBy: string;
+  time(): number;
+  redactFor(agent: Agent | null): Redact | null;
+  write(cell: CellId, at: number, record: FrameRecord): Frame<Crossed>;
+};
+
+type WaitingQuestion = {
+  readonly cell: AskingCell;
+  readonly started: InFlightOperation<AskOperation>;
+  stopTimer(): void;
+};
+
+type Answer = Omit<RunCommand<'answer'>, 'do'>;
+
+export class QuestionRoom {
+  readonly fold: Questions;
+  readonly #run: AskingRun;
+  /** By the number of the frame that asks. */
+  readonly #waiting = new Map<number, WaitingQuestion>();
+
+  constructor(run: AskingRun, digestOf: (cell: CellId) => Hash) {
+    this.#run = run;
+    this.fold = new Questions(digestOf);
+  }
+
+  /** Waits for the answer of a question that has been recorded. */
+  start(cell: AskingCell, started: InFlightOperation<AskOperation>): void {
+    const asked = this.fold.of(cell.cellId, started.no)!;
+    const waiting: WaitingQuestion = { cell, started, stopTimer: () => undefined };
+    // After a crash, the answer may be there already. It was given to this call, whatever was said about the same one elsewhere.
+    const decided = verdictOf(asked.question, asked.rulings);
+    // probe: question-decided
+    if (decided !== null) return this.#settle(waiting, this.#result(asked, decided));
+    const remembered = this.fold.rememberedFor(asked);
+    if (remembered !== undefined) return this.#settle(waiting, { verdict: 'allow', remembered });
+    // probe: question-waits
+    this.#waiting.set(asked.frame, waiting);
+    const { clock, expiries } = this.#run.ports;
+    const expire = (): void => {
+      this.#waiting.delete(asked.frame);
+      // probe: question-expires
+      this.#settle(waiting, { verdict: 'deny', expired: true });
+    };
+    waiting.stopTimer =
+      expiries?.at(asked.until, expire) ?? clock.timer(Math.max(0, asked.until - this.#run.time()), expire);
+    const stop = (failure: Failure): void => {
+      this.#waiting.delete(asked.frame);
+      waiting.stopTimer();
+      cell.settle(started, { at: this.#run.time(), ok: false, failure });
+    };
+    started.stop = stop;
+  }
+
+  /** Records the answer. Throws `question_answered`, `question_unknown`, `question_changed` or `answer_invalid`. */
+  answer(answer: Answer): AnswerState {
+    const asked = this.fold.askedIn(answer.frame);
+    const waiting = this.#waiting.get(answer.frame);
+    if (asked === undefined || waiting === undefined) throw new CloisterError('question_answered');
+    // probe: ruling-by
+    if (!mayAnswer(asked.question, answer, this.#run.requestedBy)) throw new CloisterError('question_unknown');
+    if (asked.rulings.some(({ by }) => by === answer.by))
+      throw new CloisterError('question_answered', `${answer.by} has answered it; others must do so too.`);
+    if (this.#run.time() >= asked.until) throw new CloisterError('question_answered', 'It has expired.');
+    // probe: ruling-hash
+    if (answer.sha256 !== asked.question.argsHash) throw new CloisterError('question_changed');
+    const ruling = this.#ruling(asked, waiting, answer);
+    const at = this.#run.time();
+    const decided = verdictOf(asked.question, [...asked.rulings, ruling]);
+    const content = decided === null ? null : answerContent(asked, ruling);
+    // probe: answer-crosses
+    if (content !== null) this.#cross(waiting.cell.cellId, JSON.stringify(content), at);
+    // probe: ruling-record
+    const frame = this.#run.write(waiting.cell.cellId, at, { type: 'ruling', ...ruling });
+    waiting.cell.receivedCrossings.addFromFrame(frame);
+    if (decided === null) return 'waiting';
+    // probe: question-waits-no-longer
+    this.#waiting.delete(asked.frame);
+    waiting.stopTimer();
+    this.#settle(waiting, /* probe: ruling-verdict */ { verdict: decided, ...saidIn(frame) });
+    return decided === 'allow' ? 'allowed' : 'denied';
+  }
+
+  #settle({ cell, started }: WaitingQuestion, result: QuestionResult): void {
+    started.stop = undefined;
+    cell.settle(started, { at: this.#run.time(), ok: true, value: result as unknown as Json });
+  }
+
+  /** The result of a question whose rulings were recorded before a crash. */
+  #result(asked: AskedQuestion, verdict: 'allow' | 'deny'): QuestionResult {
+    const said = asked.rulings.at(-1)?.said;
+    return { verdict, ...(said === undefined ? {} : { said }) };
+  }
+
+  #cross(to: CellId, content: string, at: number): void {
+    const passed = this.#run.door.cross(
+      { kind: 'answer', from: 'outside', to, content },
+      { at, frame: this.#run.nextFrame },
+    );
+    if ('refused' in passed) throw new CloisterError('crossing_refused', `The answer was refused: ${passed.refused}.`);
+  }
+
+  #ruling({ op, question }: AskedQuestion, { cell, started }: WaitingQuestion, answer: Answer): Ruling {
+    const { by, right, allow, sha256, remember, id } = answer;
+    const redact = this.#run.redactFor(cell.agent);
+    const reason = answer.reason === undefined ? undefined : (redact?.text(answer.reason) ?? answer.reason);
+    const args = answer.args === undefined ? undefined : (redact?.json(answer.args) ?? answer.args);
+    if (question.why === 'agent' && allow) checkAnswerText(question, reason ?? '');
+    if (args !== undefined) {
+      if (!allow || question.why !== 'tool' || remember !== undefined)
+        throw new CloisterError(
+          'answer_invalid',
+          '`args`: only with `allow: true` for a marked tool, and without `remember`.',
+        );
+      const problems = this.#run.ports.validate(started.operation.schema, args, { left: checkStepsMax });
+      if (problems.length > 0) throw new CloisterError('answer_invalid', `args: ${problems.slice(0, 5).join('; ')}.`);
+    }
+    if (remember !== undefined && (!allow || question.why !== 'tool'))
+      throw new CloisterError('answer_invalid', '`remember`: only with `allow: true` for a marked tool.');
+    const changed = args !== undefined && argumentsHash(args) !== question.argsHash ? args : undefined;
+    return {
+      op,
+      by,
+      right,
+      verdict: allow ? 'allow' : 'deny',
+      argsHash: sha256 as Hash,
+      ...omitUndefined({ args: changed, reason, remember }),
+      signal: id,
+    };
+  }
+}
+
+/** Whether the rule of the question leaves room for this right. Whether the person has it, their headend knows. */
+const mayAnswer = ({ rule = {} }: Question, { by, right }: Answer, requestedBy: string): boolean => {
+  if (rule.not === 'asker' && by === requestedBy) return false;
+  if (rule.by !== undefined) return right === 'named' && rule.by.includes(by);
+  return right !== 'named' && (right !== 'caller' || by === requestedBy);
+};
+
+/** For checking changed arguments: as many steps as a turn has. */
+const checkStepsMax = 1_000_000;
+
+const checkAnswerText = ({ args: { options } }: Question, text: string): void => {
+  if (text.trim() === '')
+    throw new CloisterError('answer_invalid', 'The agent asked a question: `reason` must hold the answer.');
+  if (Array.isArray(options) && !options.includes(text))
+    throw new CloisterError('answer_invalid', `\`reason\` must be one of: ${options.join(', ')}.`);
+};
+
+/** What the cell hears; null: nothing but the verdict. */
+const answerContent = ({ question }: AskedQuestion, { verdict, args, reason }: Ruling): AnswerContent | null => {
+  const text = verdict === 'deny' || question.why === 'agent' ? reason : undefined;
+  return text === undefined && args === undefined ? null : omitUndefined({ text, args });
+};

@@ -1,0 +1,66 @@
+// The questions of a run for people: those that wait, and those that are over.
+import { omitUndefined } from '#base';
+import type { CellId, Hash } from '#base';
+import { questionId } from '#contracts';
+import type { Birth, Frame, QuestionReport } from '#contracts';
+import { peopleNeeded, Questions, questionState } from './questions.ts';
+import type { AskedQuestion } from './questions.ts';
+
+/** `frames`: one run in log order. In the order in which they were asked. */
+export const reportQuestions = (frames: readonly Frame[]): readonly QuestionReport[] => {
+  const births = new Map<CellId, Birth>();
+  const questions = new Questions((cell) => births.get(cell)?.digest ?? ('' as Hash), true);
+  let caller: string | null = null;
+  for (const frame of frames) {
+    const { record } = frame;
+    if ('birth' in record && record.birth !== undefined) births.set(record.birth.cell, record.birth);
+    if (record.type === 'open' || record.type === 'fork') caller = record.caller ?? null;
+    questions.next(frame);
+  }
+  const isOver = frames.at(-1)?.record.type === 'close';
+  return questions.all.map((asked) => report(asked, { births, caller, isOver, run: frames[0]!.run }));
+};
+
+type RunInfo = {
+  readonly births: ReadonlyMap<CellId, Birth>;
+  readonly caller: string | null;
+  readonly isOver: boolean;
+  readonly run: Frame['run'];
+};
+
+const report = (asked: AskedQuestion, { births, caller, isOver, run }: RunInfo): QuestionReport => {
+  const { cell, frame, question, askedAt, until, rulings, ended } = asked;
+  const { tool, args, argsHash: sha256, why, rule = {} } = question;
+  const path = pathTo(cell, births);
+  return {
+    id: questionId(run, frame),
+    run,
+    cell,
+    agent: path.at(-1) ?? 'unknown',
+    path,
+    caller,
+    tool,
+    args,
+    sha256,
+    why,
+    askedAt,
+    until,
+    need: peopleNeeded(rule),
+    by: rule.by ?? null,
+    not: rule.not ?? null,
+    answers: rulings.map(({ by, verdict, at, args: changed, signal }) => ({
+      by,
+      allow: verdict === 'allow',
+      at,
+      ...omitUndefined({ args: changed }),
+      signal,
+    })),
+    state: ended === null ? (isOver ? 'cancelled' : 'open') : questionState(ended.result),
+  };
+};
+
+const pathTo = (cell: CellId, births: ReadonlyMap<CellId, Birth>): readonly string[] => {
+  const birth = births.get(cell);
+  if (birth === undefined) return [];
+  return [...(birth.parent === null ? [] : pathTo(birth.parent, births)), birth.agent];
+};

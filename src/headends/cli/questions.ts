@@ -1,0 +1,61 @@
+// `questions`: the questions of runs that wait for people, or one of them in full.
+import type { QuestionReport } from '#contracts';
+import { defineCommand } from './shared/define-command.ts';
+import { exitCode } from './shared/errors.ts';
+import { openToRead, resolveQuestion, resolveRun } from './shared/find-and-open.ts';
+import { flagOption, optionalArgument, textOption, workspaceOption } from './shared/options.ts';
+import type { Screen } from './shared/output.ts';
+import { cloisterCommand } from './shared/next-commands.ts';
+import { answerCommands, questionLines, questionListLines } from './shared/question-lines.ts';
+import { sanitizeLine } from './shared/sanitize-text.ts';
+
+export default defineCommand({
+  about: 'list the questions that wait for people; with an id, show one in full',
+  examples: ['cloister questions', 'cloister questions q-4f2a', 'cloister questions --run last --all'],
+  arguments: { question: optionalArgument('the id of a question, or a prefix of one') },
+  options: {
+    run: textOption('<run>', 'only those of this run (an id, a prefix of one, or `last`)'),
+    all: flagOption('also those that no longer wait'),
+    ...workspaceOption,
+  },
+  run: async ({ question: name, run: runName, all, workspace, json }, { runtime, output }) => {
+    await using cloister = await openToRead(workspace, runtime);
+    if (name !== null) {
+      const question = await resolveQuestion(cloister, name);
+      output.result(json, question, (screen) => wholeLines(question, workspace, screen));
+      return exitCode.completed;
+    }
+    const run = runName === null ? null : await resolveRun(cloister, runName);
+    const questions = await cloister.questions({ all, ...(run === null ? {} : { run }) });
+    output.result(json, questions, (screen) => listLines(questions, { workspace, all }, screen));
+    return exitCode.completed;
+  },
+});
+
+const wholeLines = (question: QuestionReport, workspace: string, screen: Screen): readonly string[] => [
+  ...questionLines(question, screen),
+  `  sha256   ${sanitizeLine(question.sha256)}`,
+  ...(question.state !== 'open' || question.why === 'client'
+    ? []
+    : ['', 'Answer it with:', ...answerCommands(question, workspace, true).map((command) => `  ${command}`)]),
+];
+
+const listLines = (
+  questions: readonly QuestionReport[],
+  { workspace, all }: { readonly workspace: string; readonly all: boolean },
+  screen: Screen,
+): readonly string[] => {
+  const first = questions.find(({ state }) => state === 'open');
+  if (questions.length === 0)
+    return [all ? `No questions in ${sanitizeLine(workspace)} yet.` : 'No question waits for an answer.'];
+  return [
+    ...questionListLines(questions, screen),
+    ...(first === undefined
+      ? []
+      : [
+          '',
+          'See one whole, with the commands that answer it:',
+          `  ${cloisterCommand(`questions ${first.id}`, workspace)}`,
+        ]),
+  ];
+};

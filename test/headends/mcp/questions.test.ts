@@ -1,0 +1,132 @@
+// Questions to people during a tool call, with the official client.
+// invariants: mcp-state-decides-nothing
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { hashToken } from 'cloister';
+import { askingAgent } from '../../app/serve/asking-agent.ts';
+import { serveAgents } from '../http/driver.ts';
+import type { ProtocolName } from './clients.ts';
+
+const tokens = ['ann', 'ben'].map((name) => ({ name, sha256: hashToken(name) }));
+
+type Response = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string | boolean> };
+
+const serve = async () => {
+  const asking = askingAgent();
+  const other = askingAgent({}, { name: 'other' });
+  const served = await serveAgents({ agents: [asking.agent, other.agent], tokens });
+  /** `answers`: what the person says to each form. Without any, the client cannot show forms. */
+  const connect = async (token: string, protocol: ProtocolName, answers?: (form: any) => Response): Promise<Client> => {
+    const client = new Client(
+      { name: 'test', version: '1' },
+      {
+        versionNegotiation: { mode: protocol === '2026-07-28' ? { pin: protocol } : 'legacy' },
+        ...(answers === undefined ? {} : { capabilities: { elicitation: { form: {} } } }),
+      },
+    );
+    if (answers !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => answers(params));
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), { requestInit }));
+    onTestFinished(() => client.close());
+    return client;
+  };
+  const rest = async (path: string, body?: object): Promise<any> =>
+    (
+      await fetch(served.url + path, {
+        headers: { authorization: 'Bearer ann', 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+      })
+    ).json();
+  return { ...asking, ...served, connect, rest };
+};
+
+const call = (client: Client, prompt: string, more: object = {}) =>
+  client.callTool({ name: 'lead', arguments: { prompt }, ...more }) as Promise<any>;
+
+const textOf = ({ content }: any): string => content.map(({ text }: { text: string }) => text).join('\n');
+
+describe('a client that can show forms', () => {
+  test('is asked in the middle of its call, and its answer continues the run', async () => {
+    const { connect, sent, cloister } = await serve();
+    const forms: any[] = [];
+    const client = await connect('ann', '2026-07-28', (form) => {
+      forms.push(form);
+      return { action: 'accept', content: { allow: true } };
+    });
+    expect(textOf(await call(client, 'x y'))).toBe('Results: sent to x | sent to y');
+    expect(forms.map(({ message }) => message)).toEqual([
+      'lead wants to call send with {"to":"x"}.',
+      'lead wants to call send with {"to":"y"}.',
+    ]);
+    expect(sent).toEqual(['x', 'y']);
+    expect(await cloister.runs()).toHaveLength(1);
+  });
+
+  test.each<[string, Response, string]>([
+    ['denies with a reason', { action: 'accept', content: { allow: false, reason: 'Too early.' } }, 'Too early.'],
+    ['declines', { action: 'decline' }, 'A person did not allow this call.'],
+    ['sends a form without the field', { action: 'accept', content: {} }, 'A person did not allow this call.'],
+    ['closes the form, and the run waits', { action: 'cancel' }, 'A person must answer a question'],
+  ])('%s', async (_what, response, words) => {
+    const { connect, sent, rest } = await serve();
+    const client = await connect('ann', '2026-07-28', () => response);
+    expect(textOf(await call(client, 'x'))).toContain(words);
+    expect(sent).toEqual([]);
+    expect((await rest('/v1/questions')).questions).toHaveLength(response.action === 'cancel' ? 1 : 0);
+  });
+
+  test('answers what the agent asks', async () => {
+    const { connect } = await serve();
+    const client = await connect('ann', '2026-07-28', ({ message }) => ({
+      action: 'accept',
+      content: { answer: `Green (${message}).` },
+    }));
+    expect(textOf(await call(client, 'Which colour?'))).toContain('Green (lead asks: Which colour?).');
+  });
+
+  test('reaches nothing with a state that it made up', async () => {
+    const { connect, sent, rest } = await serve();
+    const [ann, ben] = [
+      await connect('ann', '2026-07-28', () => ({ action: 'cancel' })),
+      await connect('ben', '2026-07-28', () => ({ action: 'accept', content: { allow: true } })),
+    ];
+    await call(ann, 'x');
+    const [{ id, run }] = (await rest('/v1/questions')).questions;
+    const forged = (client: Client, state: string, name = 'lead') =>
+      client.callTool(
+        {
+          name,
+          arguments: { prompt: 'x' },
+          requestState: state,
+          inputResponses: { [id]: { action: 'accept', content: { allow: true } } },
+        } as never,
+        { allowInputRequired: true },
+      ) as Promise<any>;
+    const unknown = textOf(await forged(ben, 'ffffffffffff'));
+    expect(textOf(await forged(ben, run))).toBe(unknown);
+    // Its own run, under another agent's name.
+    expect(textOf(await forged(ann, run, 'other'))).toBe(unknown);
+    expect(sent).toEqual([]);
+    expect(textOf(await forged(ann, run))).toBe('Results: sent to x');
+  });
+});
+
+describe.each<[string, ProtocolName]>([
+  ['of the protocol version before', '2025-11-25'],
+  ['that cannot show forms', '2026-07-28'],
+])('a client %s', (_what, protocol) => {
+  test('is told which question waits, and gets the answer of the run afterwards', async () => {
+    const { connect, sent, rest, cloister } = await serve();
+    const client = await connect('ann', protocol);
+    const refused = await call(client, 'x');
+    expect([refused.isError, refused._meta['cloister/error']]).toEqual([true, 'approval_needed']);
+    const [{ id, run, sha256 }] = (await rest('/v1/questions')).questions;
+    expect(textOf(refused)).toContain(`Run ${run} waits: ${id} (send).`);
+    expect(textOf(refused)).toContain('POST /v1/questions/<id>');
+    const again = { _meta: { 'cloister/run': run } };
+    expect(textOf(await call(client, 'x', again))).toBe(textOf(refused));
+    await rest(`/v1/questions/${id}`, { allow: true, sha256 });
+    expect(textOf(await call(client, 'x', again))).toBe('Results: sent to x');
+    expect([sent, (await cloister.runs()).length]).toEqual([['x'], 1]);
+  });
+});
