@@ -128,7 +128,8 @@ class NotedAnswers {
   async whenNoted(id: string, ended: Promise<void>): Promise<void> {
     while (!this.#ids.has(id)) {
       const { promise, resolve } = Promise.withResolvers<'noted'>();
-      this.#onNote = () => resolve('noted');
+      const onNote = (): void => resolve('noted');
+      this.#onNote = onNote;
       if ((await Promise.race([promise, ended])) !== 'noted') return;
     }
   }
