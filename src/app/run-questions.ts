@@ -55,7 +55,7 @@ export class RunQuestions {
     const found: QuestionReport[] = [];
     for (const one of runs) found.push(...(await this.#read(one.run)));
     return found
-      .filter(({ state, why }) => all || (state === 'open' && /* probe: client-calls-listed */ why !== 'client'))
+      .filter(({ state, why }) => all || (state === 'open' && why !== 'client'))
       .toSorted((one, other) => one.askedAt - other.askedAt || frameOf(one) - frameOf(other));
   }
 

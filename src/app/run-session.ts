@@ -151,8 +151,13 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   #openEarly(): EarlyCommands {
     const { run, resident } = this;
-    const { agent } = this.#start;
-    return new EarlyCommands({ run, agent, resident, ids: this.#host.ids, started: () => this.#started() });
+    return new EarlyCommands({
+      run,
+      agent: this.#start.agent,
+      resident,
+      ids: this.#host.ids,
+      started: () => this.#started(),
+    });
   }
 
   cancel(): void {

@@ -170,7 +170,6 @@ export class QuestionRoom {
 
   #ruling({ op, question }: AskedQuestion, { started }: WaitingQuestion, answer: Answer): Ruling {
     const { by, right, allow, sha256, args, reason, remember, id } = answer;
-    // probe: client-result-right
     if (question.why === 'client' && right !== 'caller') throw new CloisterError('question_unknown');
     if (question.why === 'agent' && allow) checkAnswerText(question, reason ?? '');
     if (args !== undefined) {

@@ -64,7 +64,6 @@ const takeResult = (
     timeoutCode: 'tool_timeout',
     about,
     work: async (world) => {
-      // probe: client-result
       return toolValue(text, {
         world,
         shownMax: cell.shownBytesMax,

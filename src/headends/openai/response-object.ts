@@ -151,7 +151,7 @@ const runResponse = (report: RunReport, name: string): ResponseState => {
 /** Whether it followed the answer to a question, whose number it has. */
 const followsQuestion = ({ events }: RunReport, name: string): boolean => {
   const asked = `q-${name.replace(/_(\d+)$/u, '-$1')}`;
-  return events.some((event) => event.type === 'question' && event.question === asked);
+  return events.some((event) => event.type === 'question' && event.why !== 'client' && event.question === asked);
 };
 
 const endedResponse = (report: RunReport, name: string): ResponseState => {
