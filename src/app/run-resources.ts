@@ -51,13 +51,6 @@ export class LocalRunResources implements RunResources {
     );
   }
 
-  /** The run is left as it is: nothing of it stays open. */
-  async restAll(): Promise<void> {
-    for (const stop of this.#restTimers?.values() ?? []) stop();
-    const sources = [...(this.#sources?.values() ?? [])].flat();
-    await Promise.all(sources.map((source) => source.rest()));
-  }
-
   resourcesFor(agent: Agent, model?: string, without: readonly string[] = []): SessionResources {
     const isUsual = model === undefined && without.length === (this.passedOver(agent)?.length ?? 0);
     if (isUsual && this.#pool !== undefined) return this.#pool.take(agent);
@@ -79,6 +72,8 @@ export class LocalRunResources implements RunResources {
 
   /** Resolves when everything that its sessions opened is closed, or after a timeout. */
   async whenClosed(clock: Clock): Promise<void> {
+    // A run that was left, or cancelled, still waited for people.
+    for (const stop of this.#restTimers?.values() ?? []) stop();
     if (this.#pool !== undefined) this.onClosing(this.#pool.close());
     if (this.#closing === undefined) return;
     const { promise: late, resolve } = Promise.withResolvers<void>();
