@@ -130,17 +130,13 @@ export class LocalRunSession implements TeamSession, RunListener {
   do<K extends RunCommandName>(given: RunCommand<K>): RunCommandResults[K] {
     const command = readRunCommand(given, this.#start.agent);
     const asked = command as RunCommand;
+    // probe: message-sent-before
     if (asked.do === 'send' && this.#keyed?.has(asked.id) === true) return asked.id as RunCommandResults[K];
     if (asked.do === 'cancel') this.cancelled = true;
-    else if (asked.do === 'confirm') this.#checkWaiting(asked.message);
+    else if (asked.do === 'confirm') this.#openOutside().check(asked.message);
     else this.#assertLive();
     if (this.#live !== undefined) return this.#live.do(command);
     return earlyCommands[command.do]((this.#early ??= this.#openEarly()), command);
-  }
-
-  #checkWaiting(message: string): void {
-    if (this.#outside?.has(message) !== true)
-      throw new CloisterError('mail_unknown', `No message "${message.slice(0, 80)}" waits to be confirmed.`);
   }
 
   #assertLive(): void {
@@ -299,7 +295,9 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   onPause(paused: boolean): void {
-    void (this.#people ??= new PeopleWait()).set(paused, () => this.durable());
+    const wait = (this.#people ??= new PeopleWait()).set(paused, () => this.durable());
+    // Nobody could see the question, and nothing else in the run would notice.
+    wait.catch((error: CloisterError) => this.#live?.markBroken(error));
   }
 
   get waitsForPeople(): boolean {
@@ -315,6 +313,11 @@ export class LocalRunSession implements TeamSession, RunListener {
     // Nothing more is written, and its cells stop: as after a crash, but with nothing in flight.
     this.#live.markBroken(new CloisterError('approval_needed', `Run ${this.run} waits for people.`));
     return true;
+  }
+
+  /** Nothing more is recorded here, although the run has not ended. */
+  get isBroken(): boolean {
+    return (this.#live?.broken ?? null) !== null;
   }
 
   async questions(): Promise<readonly QuestionReport[]> {
