@@ -12,7 +12,7 @@ const askExcused = [...excused, 'run_unknown', 'conversation_busy', 'checkpoint_
 export const failures: Judge = {
   name: 'no defect',
   check: (history, report) => {
-    const { runs, sessions, resumeRefusals, otherRequests, uncaught, modelCalls } = history;
+    const { runs, sessions, resumeRefusals, otherRequests, uncaught, modelCalls, processes } = history;
     const dense = new Set(modelCalls.filter((call) => call.dense).map((call) => callingCell(history, call)));
     let checks = 0;
     const judge = (
@@ -32,8 +32,12 @@ export const failures: Judge = {
         if (!(dense.has(cell) || parents.has(cell)) || cell.outcome?.failure?.code !== 'budget_overdrawn')
           judge(cell.outcome?.failure, cell.birth.cell);
     }
+    // Whoever closes a process leaves the runs that wait for people.
+    const isLeft = (error: string | null, process: number): boolean =>
+      error === 'approval_needed' && (processes[process - 1]!.exitedAt ?? processes[process - 1]!.diedAt) !== null;
     for (const { error, process, run } of sessions)
-      if (!excused.includes(error)) report(`run ${run} to end, or the store to fail`, `process ${process}: ${error}`);
+      if (!excused.includes(error) && !isLeft(error, process))
+        report(`run ${run} to end, or the store to fail`, `process ${process}: ${error}`);
     for (const { code, process, run, message } of resumeRefusals)
       if (!resumeExcused.includes(code)) report(`run ${run} to be resumed`, `process ${process}: ${message}`);
     for (const { code, process, what, message } of otherRequests)
