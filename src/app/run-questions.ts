@@ -10,6 +10,7 @@ import { operatorRight, readQuestionId } from '#contracts';
 import type {
   AnswerOptions,
   AnswerReceipt,
+  AnswerState,
   Clock,
   Ids,
   QuestionAnswer,
@@ -84,9 +85,17 @@ export class RunQuestions {
       const { resume = (run) => this.#ports.resume(run) } = options;
       return this.#sendAway(question, { by, id: signal, command }, resume);
     }
-    const state = await live.do(command);
+    const state = await this.#answerLive(live, question, command);
     await live.durable();
     return { question: id, run: question.run, state };
+  }
+
+  async #answerLive(live: RunSession, { id }: QuestionReport, command: RunCommand<'answer'>): Promise<AnswerState> {
+    try {
+      return await live.do(command);
+    } catch (error) {
+      throw codeOf(error) === 'cell_ended' ? answeredError(id, 'cancelled') : error;
+    }
   }
 
   /** The answer is for another process, or for whoever resumes the run. */
@@ -97,11 +106,10 @@ export class RunQuestions {
     });
     const resumed = new ResumedRun(this.#resumeIfLeft(run, resume));
     for (let waits = 0; waits < waitsMax; waits++) {
-      // Read before the log: once the signal is gone, what became of it is there.
-      const isWaiting = await this.#isWaiting(run, sent.id);
-      const now = await this.find(question.id);
+      const { isWaiting, now } = await this.#look(question, sent.id);
       if (isTaken(now, sent.id)) return { ...receiptOf(now), ...resumed.session };
-      if (now.state !== 'open') throw answeredError(question.id, now.state);
+      // By the clock, it may have expired while its owner records the answer.
+      if (now.state !== 'open' && !(now.state === 'expired' && isWaiting)) throw answeredError(question.id, now.state);
       if (codeOf(resumed.failed) === 'replay_differs') return this.#refuseStale(question, sent, resumed.failed);
       if (!isWaiting) throw new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
       const waited = Promise.withResolvers<void>();
@@ -111,9 +119,25 @@ export class RunQuestions {
     return { question: question.id, run, state: 'stored' };
   }
 
+  /** While the store cannot be read, the answer counts as waiting: it is on disk. */
+  async #look(
+    question: QuestionReport,
+    id: string,
+  ): Promise<{ readonly isWaiting: boolean; readonly now: QuestionReport }> {
+    try {
+      // Read before the log: once the signal is gone, what became of it is there.
+      const isWaiting = await this.#isWaiting(question.run, id);
+      return { isWaiting, now: await this.find(question.id) };
+    } catch (error) {
+      if (!isStoreTrouble(error)) throw error;
+      return { isWaiting: true, now: question };
+    }
+  }
+
   /** Undefined if somebody has the run. */
   async #resumeIfLeft(run: RunId, resume: Resume): Promise<RunSession | undefined> {
     const [summary] = await this.#ports.store.list({ runs: [run] });
+    // probe: answer-resumes-left
     return summary?.state === 'interrupted' ? resume(run) : undefined;
   }
 
@@ -194,8 +218,13 @@ const unknownQuestion = (id: string): CloisterError =>
 const answeredError = (id: string, state: QuestionReport['state']): CloisterError =>
   new CloisterError('question_answered', `Question ${id}: ${state}.`);
 
-/** A run that cannot be read has no questions for anybody. */
-const unreadable = (): readonly never[] => [];
+/** A run that is damaged or unknown has no questions for anybody. If the store cannot be read now, nobody knows. */
+const unreadable = (error: unknown): readonly never[] => {
+  if (isStoreTrouble(error)) throw error;
+  return [];
+};
+
+const isStoreTrouble = (error: unknown): boolean => ['store_failed', 'store_busy'].includes(codeOf(error) ?? '');
 
 const isTaken = ({ answers }: QuestionReport, id: string): boolean => answers.some(({ signal }) => signal === id);
 

@@ -110,8 +110,10 @@ export class RunSignals {
   open(session: LocalRunSession, waiting: readonly Signal[]): void {
     const { run } = session;
     this.#owned.set(run, session);
+    // probe: signals-watched
     this.#stopWatching ??= this.#ports.store.watchSignals(() => void this.#read());
     if (waiting.some(({ body }) => isObject(body['command']) && body['command']['do'] === 'cancel')) session.cancel();
+    // probe: signals-taken-over
     for (const signal of waiting) this.#take(signal);
   }
 
@@ -128,6 +130,7 @@ export class RunSignals {
   async end(run: RunId): Promise<void> {
     const { store } = this.#ports;
     try {
+      // probe: signals-end
       for (const { id } of await store.signals(run)) await store.removeSignal(run, id);
     } catch {
       // They do no harm: whoever sends to a run that has ended is told so.
@@ -211,7 +214,8 @@ class SignalQueue {
   /** Never rejects. */
   async #take({ run, id, body }: Signal): Promise<void> {
     const done = await this.#carryOut(body);
-    if (done === 'kept') return;
+    // What a run that was left refuses is for whoever resumes it.
+    if (done === 'kept' || this.#session.isBroken) return;
     // If it cannot be removed, it stays until the run has ended or is resumed.
     const isGone =
       done === 'later' ||
@@ -229,14 +233,24 @@ class SignalQueue {
       const command = readSignalled(body);
       if (command.do === 'send' && this.#stopPause !== undefined) return 'later';
       await session.do(command);
+      // probe: signal-durable
       await session.durable();
+      // probe: signal-held
       return holdsUntilEnd(command) ? 'kept' : 'over';
     } catch (error) {
       const code = error instanceof CloisterError ? error.code : 'defect';
       if (code === 'mailbox_full') return this.#pause();
       // What could not be recorded was not done: it waits for whoever resumes the run.
-      return code.startsWith('store_') ? 'kept' : 'over';
+      return code.startsWith('store_') || !(await this.#isDurable()) ? 'kept' : 'over';
     }
+  }
+
+  /** What a signal was refused for could be lost in a crash until then, and the signal with it. */
+  async #isDurable(): Promise<boolean> {
+    return this.#session.durable().then(
+      () => true,
+      () => false,
+    );
   }
 
   /** The sender was told that the message is stored, so it is not refused like one that is sent to a full mailbox here. */

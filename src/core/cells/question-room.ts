@@ -104,6 +104,7 @@ export class QuestionRoom {
     if (asked === undefined || waiting === undefined) throw new CloisterError('question_answered');
     // probe: ruling-by
     if (!mayAnswer(asked.question, answer, this.#run.requestedBy)) throw new CloisterError('question_unknown');
+    // probe: ruling-once-each
     if (asked.rulings.some(({ by }) => by === answer.by))
       throw new CloisterError('question_answered', `${answer.by} has answered it; others must do so too.`);
     if (this.#run.time() >= asked.until) throw new CloisterError('question_answered', 'It has expired.');

@@ -87,6 +87,7 @@ const builtinRunner = (name: BuiltinTool): ToolRunner => {
 const withApproval = ({ definition }: Agent, tool: ToolRunner, approve?: ToolDefinition['approve']): ToolRunner => {
   const mark = approvalMark(definition.approve, tool.schema);
   if (mark === undefined) return tool;
+  // probe: approval-decided-by
   return approvedTool(tool, mark, mark.when !== undefined && typeof approve === 'function' ? approve : undefined);
 };
 
