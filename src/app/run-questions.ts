@@ -108,15 +108,19 @@ export class RunQuestions {
     for (let waits = 0; waits < waitsMax; waits++) {
       const { isWaiting, now } = await this.#look(question, sent.id);
       if (isTaken(now, sent.id)) return { ...receiptOf(now), ...resumed.session };
-      // By the clock, it may have expired while its owner records the answer.
-      if (now.state !== 'open' && !(now.state === 'expired' && isWaiting)) throw answeredError(question.id, now.state);
+      if (now.state !== 'open') throw answeredError(question.id, now.state);
       if (codeOf(resumed.failed) === 'replay_differs') return this.#refuseStale(question, sent, resumed.failed);
-      if (!isWaiting) throw new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
+      if (!isWaiting) throw this.#refusal(now);
       const waited = Promise.withResolvers<void>();
       this.#ports.clock.timer(waitMs, waited.resolve);
       await waited.promise;
     }
     return { question: question.id, run, state: 'stored' };
+  }
+
+  #refusal({ id, until }: QuestionReport): CloisterError {
+    if (until <= this.#ports.clock.now()) return answeredError(id, 'expired');
+    return new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
   }
 
   /** While the store cannot be read, the answer counts as waiting: it is on disk. */
@@ -127,7 +131,9 @@ export class RunQuestions {
     try {
       // Read before the log: once the signal is gone, what became of it is there.
       const isWaiting = await this.#isWaiting(question.run, id);
-      return { isWaiting, now: await this.find(question.id) };
+      // Not by the clock: its owner may just be recording the answer while the time runs out.
+      const now = await this.#readRecorded(question.run);
+      return { isWaiting, now: now.find((one) => one.id === question.id) ?? question };
     } catch (error) {
       if (!isStoreTrouble(error)) throw error;
       return { isWaiting: true, now: question };
@@ -152,9 +158,13 @@ export class RunQuestions {
   }
 
   async #read(run: RunId): Promise<readonly QuestionReport[]> {
+    return this.#withExpired(await this.#readRecorded(run));
+  }
+
+  async #readRecorded(run: RunId): Promise<readonly QuestionReport[]> {
     await this.#ports.durable(run);
     const { frames } = await this.#ports.store.hashPrefix(run);
-    return this.#withExpired(this.#known.at(run, frames) ?? (await this.#readLog(run)));
+    return this.#known.at(run, frames) ?? (await this.#readLog(run));
   }
 
   async #readLog(run: RunId): Promise<readonly QuestionReport[]> {

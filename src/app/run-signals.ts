@@ -175,8 +175,11 @@ export class RunSignals {
 
 type SignalOptions = { readonly id?: string; readonly by?: string };
 
-/** Until an unreadable store is read again, and until messages are tried again after a mailbox was full. */
-const [retryMs, fullMs] = [1_000, 100];
+/**
+ * Until an unreadable store is read again, and until messages are tried again after a mailbox was full: more and more rarely, because
+ * its agent may wait for a person.
+ */
+const [retryMs, fullMs, fullMsMax] = [1_000, 100, 10_000];
 
 /** The same for commands that ask for the same. */
 const defaultId = (command: RunCommand): string =>
@@ -194,6 +197,7 @@ class SignalQueue {
   #last: Promise<void> = Promise.resolve();
   /** Set while a mailbox is full: messages stay in the store, and keep their order. */
   #stopPause: (() => void) | undefined;
+  #pauseMs = fullMs;
 
   constructor(session: LocalRunSession, ports: SignalPorts, readAgain: () => void) {
     this.#session = session;
@@ -233,6 +237,7 @@ class SignalQueue {
       const command = readSignalled(body);
       if (command.do === 'send' && this.#stopPause !== undefined) return 'later';
       await session.do(command);
+      if (command.do === 'send') this.#pauseMs = fullMs;
       // probe: signal-durable
       await session.durable();
       // probe: signal-held
@@ -255,10 +260,12 @@ class SignalQueue {
 
   /** The sender was told that the message is stored, so it is not refused like one that is sent to a full mailbox here. */
   #pause(): 'later' {
-    this.#stopPause ??= this.#ports.clock.timer(fullMs, () => {
+    if (this.#stopPause !== undefined) return 'later';
+    this.#stopPause = this.#ports.clock.timer(this.#pauseMs, () => {
       this.#stopPause = undefined;
       this.#readAgain();
     });
+    this.#pauseMs = Math.min(this.#pauseMs * 2, fullMsMax);
     return 'later';
   }
 }
