@@ -132,7 +132,9 @@ export class QuestionsCheck {
     ];
     for (const fault of faults) if (fault !== null) this.#problems.add('question-ruling', where, fault);
     rulings.push(frame);
-    if (remember === 'run' && verdict === 'allow') this.#remembered.set(frame.no, coverage(ask));
+    // Where several people must allow a call, all of them must have meant later ones too.
+    if (rulings.every(({ record }) => record.remember === 'run') && verdict === 'allow')
+      this.#remembered.set(frame.no, coverage(ask));
   }
 
   #verifyEnd(frame: Frame, settle: SettleFrameRecord, ask: AskRecords): void {

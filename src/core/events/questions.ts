@@ -74,8 +74,8 @@ export class Questions {
     }
     const result = record.ok ? (record.value as unknown as QuestionResult) : null;
     const last = asked.rulings.at(-1);
-    // Only the ruling that allowed the call covers others.
-    if (result?.verdict === 'allow' && last?.remember === 'run')
+    // Only rulings that allowed the call cover others, and only if all of these people meant so.
+    if (result?.verdict === 'allow' && last !== undefined && asked.rulings.every(({ remember }) => remember === 'run'))
       (this.#remembered ??= new Map()).set(coverage(asked), last.frame);
     // probe: question-over
     if (this.#keepsEnded) this.#asked.set(key, { ...asked, ended: { at, result } });
