@@ -51,7 +51,7 @@ const measure = async (waitsFor: 'tool' | 'person'): Promise<Waiting> => {
     name: 'lookup',
     description: 'Looks one thing up.',
     inputSchema: { type: 'object', properties: { term: { type: 'string' } }, required: ['term'] },
-    ...(waitsFor === 'person' ? { approve: true as const } : { outside: { called: () => undefined } }),
+    ...(waitsFor === 'person' ? { approve: true as const } : { timeoutMs: 86_400_000 }),
     execute: async () => {
       waiting.count++;
       await gate.promise;

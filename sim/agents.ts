@@ -4,7 +4,7 @@ import { defineAgent, defineTeam } from '#core/orchestration';
 import { simulatedModel } from './models.ts';
 import type { AgentPlan, MailPlan, TeamPlan, ToolPlan } from './plan.ts';
 import type { Process } from './process.ts';
-import { needsApproval } from './question-workload.ts';
+import { toolAsks } from './question-workload.ts';
 import { simulatedSource, simulatedTool } from './tools.ts';
 
 /** An agent or a team whose tools are not bound to a process yet. */
@@ -39,6 +39,7 @@ const createPlainAgent = (plan: AgentPlan): Agent =>
       ...(plan.mail?.tools ?? []),
       ...plan.sources.map(({ name }) => ({ name, list: unboundTool })),
     ],
+    ...(plan.approve && { approve: plan.approve }),
     agents: plan.agents.map(createAgent),
     ...(plan.gather && { gather: plan.gather }),
     input: plan.input,
@@ -54,7 +55,7 @@ const createPlainAgent = (plan: AgentPlan): Agent =>
 
 const approval = (approve: ToolPlan['approve']): Pick<ToolDefinition, 'approve'> => {
   if (approve === undefined) return {};
-  return { approve: approve === 'always' ? true : (args) => needsApproval({ approve }, args) };
+  return { approve: approve === 'always' ? true : (args) => toolAsks({ approve }, args) };
 };
 
 const mailOptions = ({

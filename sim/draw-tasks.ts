@@ -38,7 +38,7 @@ export const drawTasks = (
       ...(isPlan ? {} : drawOptionalFields(random, dependsOn)),
     });
   }
-  return random.chance(0.3) ? shuffled(tasks, random) : tasks;
+  return random.chance(0.3) ? random.shuffled(tasks) : tasks;
 };
 
 const drawOptionalFields = (random: Random, dependsOn: readonly string[]): Partial<TaskSpec> => ({
@@ -48,8 +48,3 @@ const drawOptionalFields = (random: Random, dependsOn: readonly string[]): Parti
     ? { when: { task: random.pick(dependsOn), ...random.pick([{ is: 'yes' }, { not: ['no', 'never'] }]) } }
     : {}),
 });
-
-const shuffled = <T>(items: readonly T[], random: Random): T[] => {
-  const left = [...items];
-  return items.map(() => left.splice(random.int(0, left.length - 1), 1)[0]!);
-};

@@ -47,11 +47,14 @@ export class Faults {
     return this.on && this.#crashesLeft > 0 && this.random.chance(this.plan.crash) ? this.random.log(25, 400) : null;
   }
 
-  /** The record about a question before which a new process crashes; null: it does not. */
+  /** The record about a question before which a new process crashes, or the moment of a signal; null: it does not. */
   dieAtPlace(): string | null {
-    const { crashBefore } = this.plan;
-    if (crashBefore === null || !this.on || this.#crashesLeft === 0) return null;
-    return this.random.fork(`question ${this.#crashesLeft}`).chance(0.6) ? `append ${crashBefore}` : null;
+    const { crashBefore, crashAt } = this.plan;
+    if (!this.on || this.#crashesLeft === 0) return null;
+    const random = this.random.fork(`question ${this.#crashesLeft}`);
+    const isBefore = crashBefore !== null && random.chance(0.6);
+    if (crashAt !== null && random.fork('signal').chance(isBefore ? 0.5 : 0.8)) return crashAt;
+    return isBefore ? `append ${crashBefore}` : null;
   }
 
   /** After which time a new process crashes; null: it does not. */

@@ -8,6 +8,7 @@ import { answerQuestions } from './people.ts';
 import type { CancelPlan, RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { afterPromises } from './scheduler.ts';
+import { scheduleSignals } from './remote-commands.ts';
 import { copyTasks, scheduleTeamInput } from './team-requests.ts';
 import type { World } from './world.ts';
 
@@ -51,6 +52,7 @@ export const followSession = (
   if (plan.resident !== null && resumed) void noteAgentsWhenBack(live, watched);
   if (plan.resident !== null && plan.resident.listens !== null) void listen(live, watched, plan.resident.listens);
   if (plan.people !== null) answerQuestions(live, watched, plan.people);
+  if (!resumed) scheduleSignals(process, session.run, plan);
   if (plan.team !== null) scheduleTeamInput(live, watched, plan.team);
   if (plan.reader !== null) void readEvents(live, watched, plan.reader);
   void awaitOutcome(live, watched, ended);

@@ -190,8 +190,31 @@ export type SentAnswer = {
   readonly answer: Omit<RunCommand<'answer'>, 'do'>;
   /** Somebody who may not answer. */
   readonly isStranger: boolean;
+  /** Through a process that need not own the run. What its sender was told is on disk. */
+  readonly elsewhere: boolean;
   /** What the sender was told; null: nothing, because the process crashed. */
   told: { readonly state: string } | { readonly code: string } | null;
+};
+
+/** A command for a run that a process stored for whoever owns it. */
+export type PutSignal = {
+  readonly process: number;
+  readonly run: RunId;
+  readonly id: string;
+  readonly command: RunCommand;
+  readonly at: number;
+  /** When the sender knew that it is stored; null: never. */
+  acknowledgedAt: number | null;
+};
+
+/** A process asks the store to remove a signal. `onDisk`: how many frames of the run were stored then. */
+export type SignalRemoval = {
+  readonly process: number;
+  readonly run: RunId;
+  readonly id: string;
+  readonly at: number;
+  readonly wallClock: number;
+  readonly onDisk: number;
 };
 
 export type RunHistory = RunRequest & {
@@ -221,6 +244,12 @@ export type History = {
   readonly otherRequests: readonly OtherRequest[];
   readonly outsideMail: readonly OutsideMail[];
   readonly answers: readonly SentAnswer[];
+  readonly signals: readonly PutSignal[];
+  readonly signalRemovals: readonly SignalRemoval[];
+  /** Signals that are still stored at the end. */
+  readonly signalsLeft: readonly { readonly run: RunId; readonly id: string }[];
+  /** Whether the disk could fail. */
+  readonly diskFails: boolean;
   /** The workspace log at the end, and the problem that its own reader reports. */
   readonly workspaceLog: { readonly entries: readonly WorkspaceEntry[]; readonly problem: string | null };
   readonly processes: readonly ProcessLife[];

@@ -1,11 +1,13 @@
 // The people whom runs ask: they allow, deny, change arguments, answer twice or both ways at once, are not entitled to, are shown
 // something else, or never answer.
-import type { Frame, RecordOf, RunSession } from '#contracts';
+import type { ApprovalRule, Frame, RecordOf, RunSession } from '#contracts';
 import { errorCode } from './error-code.ts';
 import type { FollowedSession, SentAnswer } from './history.ts';
 import type { PeoplePlan } from './plan.ts';
 import type { Process } from './process.ts';
+import { peopleWhoMay } from './question-workload.ts';
 import type { Random } from './random.ts';
+import { answerElsewhere } from './remote-commands.ts';
 
 type SessionInProcess = { readonly process: Process; readonly session: RunSession; readonly resumed: boolean };
 type Answer = SentAnswer['answer'];
@@ -57,16 +59,25 @@ type Reaction = keyof typeof reactions;
 
 const consider = (live: SessionInProcess, watched: FollowedSession, plan: PeoplePlan, frame: AskFrame): void => {
   const { process } = live;
-  const { peopleRandom: random, faults } = process.world;
+  const { peopleRandom: random, signalRandom, faults } = process.world;
   const drawn = random.weighted<Reaction>(reactions);
   const mayExpire = canExpire(live, frame);
   const reaction = drawn === 'never answers' && !mayExpire ? 'denies' : drawn;
   faults.count(`person: ${reaction}`);
   const first = random.log(1, plan.msMax);
-  const later = (ms: number, answer: Answer, isStranger = false): void =>
-    void process.later(ms, 'answer', () => {
+  const later = (ms: number, answer: Answer, isStranger = false): void => {
+    if (plan.elsewhere > 0 && signalRandom.chance(plan.elsewhere)) {
+      const given = { run: live.session.run, answer, isStranger };
+      return void process.world.scheduler.after(ms, 'answer elsewhere', () => void answerElsewhere(process, given));
+    }
+    process.later(ms, 'answer', () => {
       if (watched.endedAt === null && process.alive) void send(live, answer, isStranger);
     });
+  };
+  if (frame.record.question.rule !== undefined)
+    return drawQuorum(reaction, live, frame).forEach(({ answer, isStranger }) =>
+      later(first + random.log(1, plan.msMax), answer, isStranger),
+    );
   const { wrong, right } = drawAnswers(reaction, frame, random);
   for (const answer of wrong) later(first, answer, reaction === 'may not answer');
   // Some do not notice, and the question expires.
@@ -131,6 +142,61 @@ const drawAnswers = (
   }
 };
 
+type OneOfMany = { readonly answer: Answer; readonly isStranger: boolean };
+
+/** Of those whom a rule leaves, some answer, each in their own words; the last one ends it if they do not agree. */
+const drawQuorum = (reaction: Reaction, live: SessionInProcess, frame: AskFrame): readonly OneOfMany[] => {
+  const { peopleRandom: random, faults } = live.process.world;
+  const { rule = {} } = frame.record.question;
+  const answered = answeredBy(live, frame);
+  const may = peopleWhoMay(rule);
+  const last = may.at(-1)!;
+  const voters = random.shuffled(may.filter((one) => one !== last && !answered.has(one.by)));
+  // They agree on the same new arguments, or on none.
+  const edits = [{ q: `changed ${random.hex()}` }, { q: `changed ${random.hex()}` }, frame.record.question.args];
+  const vote = ({ by, right: of }: Pick<Answer, 'by' | 'right'>, kind = reaction): OneOfMany => {
+    const { right, wrong } = drawAnswers(kind, frame, random);
+    const drawn = [
+      ...(kind === 'may not answer' ? [] : wrong),
+      ...right,
+      ...drawAnswers('denies', frame, random).right,
+    ];
+    const args = kind === 'changes arguments' ? { args: random.pick(edits) } : {};
+    return { answer: { ...drawn[0]!, by, right: of, ...args }, isStranger: false };
+  };
+  const votes = voters.slice(0, random.int(rule.need ?? 1, voters.length)).map((one) => vote(one));
+  const again = votes.filter(() => random.chance(0.3)).map(({ answer }) => vote(answer));
+  if (again.length > 0) faults.count('person: answers a question with a rule again');
+  const strangers = random.chance(0.5) ? [{ ...vote(random.pick(outsiders(rule)), 'allows'), isStranger: true }] : [];
+  const closing = canExpire(live, frame) && random.chance(0.3) ? [] : [vote(last, 'denies')];
+  return [...votes, ...again, ...strangers, ...closing];
+};
+
+/** People whom the rule leaves out, and rights that they do not have. */
+const outsiders = ({ by, not }: ApprovalRule): readonly Pick<Answer, 'by' | 'right'>[] => [
+  { by: 'stranger', right: 'named' },
+  { by: 'stranger', right: 'caller' },
+  ...(by === undefined
+    ? []
+    : [
+        { by: 'ann', right: 'answers' as const },
+        { by: 'fred', right: 'named' as const },
+      ]),
+  ...(not === 'asker' ? [{ by: 'operator', right: 'operator' as const }] : []),
+];
+
+/** Those whose answers this process has recorded, or one before it. */
+const answeredBy = (live: SessionInProcess, { cell, record: { op } }: AskFrame): ReadonlySet<string> => {
+  const own = live.process.world.writings.findLast(
+    ({ run, process }) => run === live.session.run && process === live.process.no,
+  );
+  return new Set(
+    [...storedFrames(live), ...(own?.frames ?? [])].flatMap((one) =>
+      one.record.type === 'ruling' && one.cell === cell && one.record.op === op ? [one.record.by] : [],
+    ),
+  );
+};
+
 /** Codes for answers that come too late, or must not be taken. */
 const expectedCodes: readonly string[] = [
   'question_answered',
@@ -142,7 +208,15 @@ const expectedCodes: readonly string[] = [
 
 const send = async ({ process, session }: SessionInProcess, answer: Answer, isStranger: boolean): Promise<void> => {
   const { world } = process;
-  const sent: SentAnswer = { process: process.no, run: session.run, at: world.now, answer, isStranger, told: null };
+  const sent: SentAnswer = {
+    process: process.no,
+    run: session.run,
+    at: world.now,
+    answer,
+    isStranger,
+    elsewhere: false,
+    told: null,
+  };
   world.answers.push(sent);
   world.trace.note(`run ${session.run} is answered in ${process.no}: ${JSON.stringify(answer)}`);
   try {

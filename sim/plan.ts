@@ -3,6 +3,7 @@ import type { JsonObject } from '#base';
 import type {
   Attachment,
   AgentOptions,
+  ApprovalRule,
   Budget,
   BuiltinTool,
   GrantName,
@@ -57,6 +58,8 @@ export type AgentPlan = {
   readonly prompt: string;
   readonly models: readonly ModelPlan[];
   readonly tools: readonly ToolPlan[];
+  /** Tools that its definition marks, whatever the tools themselves say, and who may answer; absent: none. */
+  readonly approve?: Readonly<Record<string, ApprovalRule>>;
   readonly builtins: readonly BuiltinTool[];
   readonly sources: readonly SourcePlan[];
   readonly agents: readonly AgentPlan[];
@@ -173,13 +176,25 @@ export type RunPlan = {
   readonly team: TeamRequestPlan | null;
   /** Null: nobody is asked. */
   readonly people: PeoplePlan | null;
+  /** What is asked of the run from other processes. */
+  readonly signals: readonly SignalPlan[];
 };
 
-/** `msMax`: the longest that they take. */
-export type PeoplePlan = { readonly msMax: number };
+/** `msMax`: the longest that they take. `elsewhere`: the probability that an answer comes through another process. */
+export type PeoplePlan = { readonly msMax: number; readonly elsewhere: number };
+
+/** `twice`: the sender does not know whether it arrived, and sends the same again. */
+export type SignalPlan = {
+  readonly afterMs: number;
+  readonly what: 'send' | 'cancel' | 'finish';
+  readonly twice: boolean;
+};
 
 /** The records of a marked call: the question, the answer, its settlement, and the call itself. */
 export type QuestionRecord = 'ask' | 'ruling' | 'answered' | 'call';
+
+/** Moments of a signal: it is about to be stored, is stored and not acknowledged, is about to be removed, and is removed. */
+export type SignalMoment = 'put signal' | 'signal stored' | 'remove signal' | 'signal removed';
 
 /** Somebody takes a checkpoint, restores or branches from one, or adds a turn to a conversation. */
 export type CheckpointActionPlan = {
@@ -216,6 +231,8 @@ export type FaultPlan = {
   readonly crash: number;
   /** Processes that are about to append such a record often crash; null: no more often than before others. */
   readonly crashBefore: QuestionRecord | null;
+  /** The same for signals. */
+  readonly crashAt: SignalMoment | null;
   readonly model: number;
   readonly tool: number;
   readonly source: number;

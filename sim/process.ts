@@ -5,10 +5,10 @@
 //   sim-process-dead-hears-nothing. Nothing is delivered to a dead process.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Clock, Ids, Store, CellFolder, CellFolders } from '#contracts';
+import type { Clock, Ids, RunCommand, Signal, Store, CellFolder, CellFolders } from '#contracts';
 import { openCommitter, openLogReader, openLogStore, describeOwner } from '#testing/adapters/stores';
 import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#testing/adapters/stores';
-import type { ProcessLife } from './history.ts';
+import type { ProcessLife, PutSignal } from './history.ts';
 import { never } from './never.ts';
 import { appendWatched } from './watched-workspace-log.ts';
 import { WatchedLog } from './watched-log.ts';
@@ -29,6 +29,7 @@ export class Process {
   #timers = 0;
   #dieAtCall: number | null;
   readonly #dieAtPlace: string | null;
+  readonly #crashed = Promise.withResolvers<void>();
 
   constructor(world: World, onDeath: (process: Process) => void) {
     this.no = world.processes.length + 1;
@@ -71,6 +72,11 @@ export class Process {
     return this.#alive;
   }
 
+  /** Resolves when it has crashed. */
+  get crashed(): Promise<void> {
+    return this.#crashed.promise;
+  }
+
   /** The number of set timers. */
   get timers(): number {
     return this.#timers;
@@ -108,6 +114,7 @@ export class Process {
     this.life.diedAt = this.world.now;
     this.world.trace.note(`process ${this.no} crashes at its call ${this.#calls}: ${place}`);
     this.#onCrash(this);
+    this.#crashed.resolve();
   }
 
   #now(): number {
@@ -173,6 +180,7 @@ export class Process {
       const dies = faults.draw(faults.plan.disk / 4, 'thread', { 'dies before commit': 1, 'dies after commit': 1 });
       if (dies === 'dies before commit') return end('it died');
       const { ack } = committer.commitBatch(message.items);
+      if (!this.#touchSignals(message.items, ack)) return;
       world.trace.note(`commit by ${this.no}: ${ack.failure?.detail ?? 'ok'} ${world.onDisk().join(' ')}`);
       if (!this.touch('committed')) return;
       if (dies !== null) return end('it died');
@@ -188,6 +196,12 @@ export class Process {
       ref: () => undefined,
       unref: () => undefined,
     };
+  }
+
+  /** Signals that are stored or removed on the disk, and nobody knows yet. */
+  #touchSignals(items: Extract<ToWorker, { type: 'batch' }>['items'], { failure }: Ack): boolean {
+    const has = (what: string): boolean => failure === null && items.some((item) => item.do === what);
+    return (!has('signal') || this.touch('signal stored')) && (!has('remove-signal') || this.touch('signal removed'));
   }
 
   #acknowledge(listener: ThreadListener, ack: Ack): void {
@@ -226,10 +240,21 @@ export class Process {
       appendRecord: (record, after) =>
         guarded('append record', () => appendWatched(this, record, after, () => inner.appendRecord(record, after))),
       hashPrefix: (run, frames) => guarded('hash prefix', () => inner.hashPrefix(run, frames)),
-      putSignal: (signal) => guarded('put signal', () => inner.putSignal(signal)),
+      putSignal: (signal) =>
+        guarded('put signal', async () => {
+          const put = noteSignal(this, signal);
+          const isNew = await inner.putSignal(signal);
+          if (this.#alive) put.acknowledgedAt = world.now;
+          return isNew;
+        }),
       signals: (run) =>
         world.disk.signals().length === 0 ? inner.signals(run) : guarded('signals', () => inner.signals(run)),
-      removeSignal: (run, id) => guarded('remove signal', () => inner.removeSignal(run, id)),
+      removeSignal: (run, id) =>
+        guarded('remove signal', () => {
+          const [at, wallClock, onDisk] = [world.now, world.wallClock(), world.disk.length(run)];
+          world.signalRemovals.push({ process: this.no, run, id, at, wallClock, onDisk });
+          return inner.removeSignal(run, id);
+        }),
       watchSignals: (listener) => inner.watchSignals(listener),
       close: () => guarded('close', () => inner.close()),
     };
@@ -254,6 +279,13 @@ export class Process {
     };
   }
 }
+
+const noteSignal = ({ no, world }: Process, { run, id, body }: Signal): PutSignal => {
+  const command = body['command'] as unknown as RunCommand;
+  const put: PutSignal = { process: no, run, id, command, at: world.now, acknowledgedAt: null };
+  world.signals.push(put);
+  return put;
+};
 
 /** How long after its commit a signal is noticed. */
 const signalNoticeMs = 80;

@@ -52,6 +52,12 @@ export class Random {
     return items[this.int(0, items.length - 1)]!;
   }
 
+  /** All of them, in a drawn order. */
+  shuffled<T>(items: readonly T[]): T[] {
+    const left = [...items];
+    return items.map(() => left.splice(this.int(0, left.length - 1), 1)[0]!);
+  }
+
   /** Names with weights: `{ stop: 3, go: 1 }`. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const entries = Object.entries(weights) as [K, number][];

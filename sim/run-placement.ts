@@ -2,6 +2,8 @@
 // both, every call can be attributed to one of them.
 import type { RunId } from '#base';
 import type { Process } from './process.ts';
+import type { RunTask } from './run-tasks.ts';
+import { turnKey } from './watched-workspace-log.ts';
 import type { World } from './world.ts';
 
 /** `run` is null while the fork has no id yet. */
@@ -43,5 +45,29 @@ export class RunPlacement {
   /** Drops the reservations of a dead process, which never reports back. */
   dropProcess(dead: Process): void {
     for (const one of this.#reservations) if (one.process === dead) this.#reservations.delete(one);
+  }
+
+  /** Whether a session of the task's run is running. */
+  isLive({ run }: RunTask): boolean {
+    const { sessions } = this.#world;
+    return sessions.some((one) => one.run === run && one.endedAt === null && this.#world.isAlive(one.process));
+  }
+
+  /** Rotates the order, so that no task always comes first where tasks block each other. */
+  rotate(tasks: readonly RunTask[]): readonly RunTask[] {
+    const { plan, random } = this.#world;
+    const first = plan.checkpointActions.length === 0 ? 0 : random.int(0, tasks.length - 1);
+    return [...tasks.slice(first), ...tasks.slice(0, first)];
+  }
+
+  /** Two runs in one conversation would block each other, so the second mostly waits. `busy`: the conversations so far. */
+  isConversationBusy({ run, conversation }: RunTask, busy: Set<string>): boolean {
+    const { faults, random } = this.#world;
+    const ref = (run === null ? undefined : this.#world.request(run)?.conversation) ?? conversation;
+    if (ref === null) return false;
+    const key = turnKey(0, ref);
+    if (busy.has(key)) return !(faults.on && random.chance(0.3));
+    busy.add(key);
+    return false;
   }
 }

@@ -50,5 +50,6 @@ export const withoutInput = (plan: RunPlan): RunPlan => ({
   ...plan,
   gives: [],
   sends: [],
+  signals: [],
   team: plan.team && { ...plan.team, additions: [], messages: [] },
 });

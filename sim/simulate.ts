@@ -38,8 +38,8 @@ export type SeedReport = {
   readonly history?: History;
 };
 
-/** More events than this in one phase are treated as an endless loop. */
-const eventsMax = 5_000;
+/** More events than this in one phase are treated as an endless loop. Answers through another process look a hundred times each. */
+const eventsMax = 15_000;
 
 /** In every nth seed, a record is damaged at the end. */
 const damagedEvery = 10;

@@ -7,16 +7,17 @@ import type { SimulatedCloister } from './cloister.ts';
 import { errorCode } from './error-code.ts';
 import { followSession, noteCancel } from './follow-session.ts';
 import type { RunRequest } from './history.ts';
+import { pickElsewhere } from './remote-commands.ts';
 import { RunPlacement } from './run-placement.ts';
 import { CheckpointUsers } from './checkpoint-users.ts';
 import type { ResidentPlan } from './plan.ts';
 import { Process } from './process.ts';
 import { setClockSoon } from './set-clock.ts';
 import { requestRun } from './team-requests.ts';
-import { goalText, runOptions, createRunTask, withoutInput } from './run-tasks.ts';
+import { createRunTask, goalText, runOptions, withoutInput } from './run-tasks.ts';
 import type { RunTask } from './run-tasks.ts';
 import { turnKey } from './watched-workspace-log.ts';
-import type { World } from './world.ts';
+import type { Elsewhere, World } from './world.ts';
 
 /** The most processes at the same time. */
 const processesMax = 3;
@@ -38,6 +39,7 @@ export class Supervisor {
   readonly #resuming = new Set<string>();
   readonly #placement: RunPlacement;
   #checkScheduled = false;
+  #isClosed = false;
 
   constructor(world: World) {
     this.#world = world;
@@ -53,6 +55,7 @@ export class Supervisor {
       maybeResume: (conversation) => this.#resumeInConversation(conversation),
     });
     world.onFork = (request) => this.#expectFork(request);
+    world.elsewhere = (run, not) => this.#elsewhere(run, not);
   }
 
   start(): void {
@@ -66,7 +69,8 @@ export class Supervisor {
 
   /** Whether everything that was requested has ended. */
   get done(): boolean {
-    return this.#checkpointUsers.done && this.#placement.idle && this.#tasks.every(({ done }) => done);
+    const isIdle = this.#placement.idle && !this.#world.isSending();
+    return this.#checkpointUsers.done && isIdle && this.#tasks.every(({ done }) => done);
   }
 
   unfinished(): readonly RunId[] {
@@ -75,6 +79,7 @@ export class Supervisor {
 
   /** Closes all live processes properly. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const open = this.#open.filter((one) => one.process.alive);
     this.#open = [];
     for (const opened of open) await closeSimulatedCloister(opened);
@@ -162,7 +167,7 @@ export class Supervisor {
       const { run, done } = task;
       const ref = run === null ? null : (this.#world.request(run)?.conversation ?? null);
       if (run === null || done || ref === null || turnKey(0, ref) !== turnKey(0, conversation)) continue;
-      if (!this.#isLive(task)) void this.#resume(this.#processFor(run), task);
+      if (!this.#placement.isLive(task)) void this.#resume(this.#processFor(run), task);
     }
   }
 
@@ -189,6 +194,15 @@ export class Supervisor {
     const alive = this.#open.filter(({ process }) => process.alive);
     const able = alive.filter(({ process }) => this.#placement.mayRun(process, run, run));
     return able.length > 0 ? this.#world.random.pick(able) : this.#startProcess();
+  }
+
+  /** Somebody who is not at the process that works on the run, or does not know which one does. */
+  #elsewhere(run: RunId, not: number): Elsewhere | null {
+    if (this.#isClosed || this.done) return null;
+    const alive = this.#open.filter(({ process }) => process.alive);
+    const opened = pickElsewhere(this.#world, alive, not, processesMax) ?? this.#startProcess();
+    const task = this.#tasks.find((one) => one.run === run);
+    return { ...opened, resume: async () => (task === undefined ? undefined : this.#resume(opened, task)) };
   }
 
   /** Starts another process, unless there are enough. */
@@ -248,9 +262,9 @@ export class Supervisor {
     // Sometimes closes a process again while it resumes runs.
     if (this.#world.faults.on && this.#world.random.chance(0.03)) this.#closeSoon(this.#world.random.log(1, 40));
     const busy = new Set<string>();
-    for (const task of this.#rotatedTasks()) {
-      if (task.done || !task.wanted || this.#isLive(task)) continue;
-      if (this.#isConversationBusy(task, busy)) {
+    for (const task of this.#placement.rotate(this.#tasks)) {
+      if (task.done || !task.wanted || this.#placement.isLive(task)) continue;
+      if (this.#placement.isConversationBusy(task, busy)) {
         this.#checkSoon();
         continue;
       }
@@ -262,33 +276,15 @@ export class Supervisor {
     }
   }
 
-  /** Rotates the order, so that no task always comes first where tasks block each other. */
-  #rotatedTasks(): readonly RunTask[] {
-    const { plan, random } = this.#world;
-    const first = plan.checkpointActions.length === 0 ? 0 : random.int(0, this.#tasks.length - 1);
-    return [...this.#tasks.slice(first), ...this.#tasks.slice(0, first)];
-  }
-
-  /** Two runs in one conversation would block each other, so the second mostly waits. */
-  #isConversationBusy({ run, conversation }: RunTask, busy: Set<string>): boolean {
-    const ref = (run === null ? undefined : this.#world.request(run)?.conversation) ?? conversation;
-    if (ref === null) return false;
-    const key = turnKey(0, ref);
-    if (busy.has(key)) return !(this.#world.faults.on && this.#world.random.chance(0.3));
-    busy.add(key);
-    return false;
-  }
-
-  #isLive({ run }: RunTask): boolean {
-    const { sessions } = this.#world;
-    return sessions.some((one) => one.run === run && one.endedAt === null && this.#world.isAlive(one.process));
-  }
-
-  async #resume(opened: SimulatedCloister, task: RunTask): Promise<void> {
+  /** Undefined: it could not be resumed there. */
+  async #resume(opened: SimulatedCloister, task: RunTask): Promise<RunSession | undefined> {
     const [{ process, cloister }, { run }] = [opened, task];
     const key = `${process.no} ${run}`;
-    if (run === null || this.#resuming.has(key)) return;
-    if (!this.#placement.mayRun(process, run, run)) return this.#checkSoon();
+    if (run === null || this.#resuming.has(key)) return undefined;
+    if (!this.#placement.mayRun(process, run, run)) {
+      this.#checkSoon();
+      return undefined;
+    }
     this.#resuming.add(key);
     const leave = this.#placement.reserve(process, run, run);
     this.#world.trace.note(`process ${process.no} resumes ${run}`);
@@ -296,14 +292,16 @@ export class Supervisor {
       const session = await cloister.resume(run);
       this.#world.faults.count('run: resumed');
       this.#follow(opened, session, task, true);
+      return session;
     } catch (error) {
       const code = errorCode(error);
       this.#world.trace.note(`process ${process.no} cannot resume ${run}: ${code} ${String(error)}`);
       this.#world.faults.count(`resume refused: ${code}`);
       this.#world.resumeRefusals.push({ process: process.no, run, code, message: String(error) });
       if (code === 'run_ended' || !retryCodes.includes(code)) this.#end(task, run);
-      else if (code === 'run_unknown' && task.run === run && !this.#isLive(task)) this.#requestAgain(task);
+      else if (code === 'run_unknown' && task.run === run && !this.#placement.isLive(task)) this.#requestAgain(task);
       else this.#checkSoon();
+      return undefined;
     } finally {
       leave();
       this.#resuming.delete(key);
@@ -326,7 +324,7 @@ export class Supervisor {
 
   /** Closes a process properly, in the middle of its work. */
   async #closeOne(): Promise<void> {
-    const opened = this.#open.find(({ process }) => process.alive);
+    const opened = this.#open.find(({ process }) => process.alive && !this.#world.isSending(process.no));
     if (opened === undefined) return;
     this.#open = this.#open.filter((one) => one !== opened);
     const { sessions, trace } = this.#world;

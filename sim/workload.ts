@@ -16,6 +16,7 @@ import type {
   ToolPlan,
 } from './plan.ts';
 import { planCrashBefore, withQuestions } from './question-workload.ts';
+import { planClose, planCrashAt, withSignals } from './signal-workload.ts';
 import type { Random } from './random.ts';
 import { withScarceBudget } from './scarce-workload.ts';
 import { planTeamCheckpointActions, withTeam } from './team-workload.ts';
@@ -28,9 +29,11 @@ export const planSeed = (random: Random): SeedPlan => {
   const hasMail = mailRandom.chance(mailShare);
   const teamRandom = random.fork('graphs');
   const hasTeams = !hasConversations && !hasMail && teamRandom.chance(teamShare);
-  // With this number, most seeds that tests name are as they were before anybody was asked.
+  // With these numbers, most seeds that tests name are as they were before anybody was asked, or sent signals.
   const questionRandom = random.fork('questions 3731');
   const hasQuestions = questionRandom.chance(questionShare);
+  const signalRandom = random.fork('signals 901');
+  const hasSignals = (hasQuestions || hasMail) && signalRandom.chance(hasQuestions ? 0.6 : 0.25);
   const createAgent: CreateAgentPlan = (one, name) => planAgent(one, name, { depth: 3, shape });
   const drawRun = (index: number): RunPlan => {
     const run = planRun(random.fork(`run ${index}`), index, shape);
@@ -42,11 +45,15 @@ export const planSeed = (random: Random): SeedPlan => {
   };
   const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) =>
     withInstructions(drawRun(index), random, index),
-  ).map((run, index) =>
-    hasQuestions ? withQuestions(run, questionRandom.fork(`run ${index}`), tool('send', 'never')) : run,
-  );
+  )
+    .map((run, index) =>
+      hasQuestions ? withQuestions(run, questionRandom.fork(`run ${index}`), tool('send', 'never')) : run,
+    )
+    .map((run, index) => (hasSignals ? withSignals(run, signalRandom.fork(`run ${index}`)) : run));
   const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
-  const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
+  const closesSometimes = random.chance(0.06) ? random.log(5, 2_000) : null;
+  // Runs that wait for people are left then.
+  const closesAt = closesSometimes ?? (hasSignals && hasQuestions ? planClose(signalRandom.fork('close')) : null);
   return {
     runs,
     lanes,
@@ -59,6 +66,7 @@ export const planSeed = (random: Random): SeedPlan => {
     faults: {
       ...(shape.calm ? calm : planFaults(random.fork('faults'))),
       crashBefore: hasQuestions && !shape.calm ? planCrashBefore(questionRandom.fork('crash')) : null,
+      crashAt: hasSignals && !shape.calm ? planCrashAt(signalRandom.fork('crash')) : null,
       post: (hasMail || hasTeams) && !shape.calm && mailRandom.chance(0.5) ? mailRandom.unit() * 0.3 : 0,
     },
   };
@@ -127,7 +135,7 @@ const planBranchActions = (runs: readonly RunPlan[], random: Random): readonly C
 /** `flood`: models send a text in more pieces than are buffered for a slow reader. */
 type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };
 
-const calm: Omit<FaultPlan, 'post' | 'crashBefore'> = {
+const calm: Omit<FaultPlan, 'post' | 'crashBefore' | 'crashAt'> = {
   untilMs: 0,
   crashesMax: 0,
   crash: 0,
@@ -139,7 +147,7 @@ const calm: Omit<FaultPlan, 'post' | 'crashBefore'> = {
   rivals: 0,
 };
 
-const planFaults = (random: Random): Omit<FaultPlan, 'post' | 'crashBefore'> => {
+const planFaults = (random: Random): Omit<FaultPlan, 'post' | 'crashBefore' | 'crashAt'> => {
   const rate = (most: number): number => (random.chance(0.55) ? random.unit() * most : 0);
   return {
     untilMs: random.log(500, 30_000),
@@ -168,6 +176,7 @@ const planRun = (random: Random, index: number, shape: Shape): RunPlanWithoutTur
   sends: [],
   team: null,
   people: null,
+  signals: [],
 });
 
 /** Context for the root in addition to its goal: at the start, and later. */

@@ -1,6 +1,6 @@
 // What outlives every process: the disk, the providers, time, and the record of what happened.
 import type { RunId } from '#base';
-import type { CellFolders, Frame } from '#contracts';
+import type { CellFolders, Cloister, Frame, RunSession } from '#contracts';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { Disk } from './disk.ts';
 import { Faults } from './faults.ts';
@@ -11,10 +11,12 @@ import type {
   ProcessLife,
   OutsideMail,
   ModelCall,
+  PutSignal,
   RecordWrite,
   ResumeRefusal,
   RunRequest,
   SentAnswer,
+  SignalRemoval,
   ToolCall,
   Writing,
 } from './history.ts';
@@ -29,6 +31,15 @@ type Watcher = {
   readonly record: string;
   nth: number;
   due(): void;
+};
+
+type Sender = { readonly no: number; readonly alive: boolean; readonly crashed: Promise<void> };
+
+/** A process that need not own the run that it does something for. */
+export type Elsewhere = {
+  readonly process: Sender;
+  readonly cloister: Pick<Cloister, 'answer' | 'signal'>;
+  resume(): Promise<RunSession | undefined>;
 };
 
 /** A day in 2026. */
@@ -55,10 +66,18 @@ export class World {
   readonly otherRequests: OtherRequest[] = [];
   readonly outsideMail: OutsideMail[] = [];
   readonly answers: SentAnswer[] = [];
+  readonly signals: PutSignal[] = [];
+  readonly signalRemovals: SignalRemoval[] = [];
+  /** Processes that do something for a run that they need not own, once for each. */
+  readonly sending: Sender[] = [];
   /** Those who answer, by process and run. */
   readonly people = new Map<string, (frame: Frame) => void>();
   /** What people do, whatever else is drawn. */
   readonly peopleRandom: Random;
+  /** What is asked of runs from other processes. */
+  readonly signalRandom: Random;
+  /** Another process than the one with this number, and how it resumes the run; null: everything has ended. */
+  elsewhere: ((run: RunId, not: number) => Elsewhere | null) | null = null;
   /** The number of sessions created so far. */
   sessionCount = 0;
   /** Requested turns that have no run yet, by process and conversation. */
@@ -81,6 +100,7 @@ export class World {
     this.random = random.fork('world');
     this.ids = random.fork('ids');
     this.peopleRandom = random.fork('people');
+    this.signalRandom = random.fork('signals');
     this.scheduler = new Scheduler(random.fork('order'), strict);
     this.faults = new Faults(plan.faults, random.fork('faults'), this.scheduler);
     this.scheduler.onEvent = (kind) => this.trace.note(`${this.scheduler.now} ${kind}`);
@@ -105,6 +125,11 @@ export class World {
     this.clockWasSet = true;
     this.#wallOffsetMs += byMs;
     this.trace.note(`the wall clock moves by ${byMs} ms`);
+  }
+
+  /** Whether this process, or any, does something for a run that it need not own. */
+  isSending(process?: number): boolean {
+    return this.sending.some(({ no, alive }) => alive && (process ?? no) === no);
   }
 
   isAlive(process: number): boolean {

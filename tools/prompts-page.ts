@@ -310,7 +310,7 @@ const toolRows = (): readonly string[] =>
   );
 
 /** Rules that add no words of their own. */
-export const wordlessRules: readonly KnownRule[] = ['tool@1', 'listed-tool@1', 'reply@1'];
+export const wordlessRules: readonly KnownRule[] = ['tool@1', 'listed-tool@1', 'given-tool@1', 'reply@1'];
 
 const page = fileURLToPath(new URL('../docs/PROMPTS.md', import.meta.url));
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(page, promptsPage());

@@ -1,12 +1,12 @@
-// A marked tool is called only with what a person allowed: each answer allows one call, with exactly the arguments that it was about.
+// A marked tool is called only with what enough people allowed: each question allows one call, with exactly the arguments that it was
+// about.
+import type { Json, RunId } from '#base';
 import { needsApproval } from '../question-workload.ts';
-import { withChildren } from '../agents.ts';
 import type { History, SentAnswer, ToolCall } from '../history.ts';
-import type { ToolPlan } from '../plan.ts';
 import { callingOperation, framesOnDisk } from './facts.ts';
 import type { OperationFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
-import { questionsIn, sameForm, shownHash } from './question-facts.ts';
+import { planOf, questionsIn, ruleOf, sameForm, shownHash } from './question-facts.ts';
 import type { QuestionFacts, RulingFrame } from './question-facts.ts';
 
 // invariants: marked-call-asks-first, answered-is-what-runs
@@ -39,9 +39,8 @@ export const approvals: Judge = {
 
 /** By the plan, which is not the runtime's. */
 const isMarked = (call: ToolCall, { cell }: OperationFacts): boolean => {
-  const plan = withChildren(cell.run.agent).find(({ name }) => name === cell.birth.agent);
-  const tool: ToolPlan | undefined = plan?.tools.find(({ name }) => name === call.tool);
-  return tool !== undefined && needsApproval(tool, JSON.parse(call.args) as Record<string, unknown>);
+  const plan = planOf(cell);
+  return plan !== undefined && needsApproval(plan, call.tool, JSON.parse(call.args) as Record<string, unknown>);
 };
 
 const questionOf = ({ cell, begin }: OperationFacts): QuestionFacts | undefined => {
@@ -49,28 +48,43 @@ const questionOf = ({ cell, begin }: OperationFacts): QuestionFacts | undefined 
   return [...questionsIn(cell.run).values()].find(({ ask }) => ask.cell === cell && ask.begin.op === no);
 };
 
-/** Why nobody allowed this call; null: somebody did. */
+/** Why too few people allowed this call; null: enough did. */
 const findFault = (history: History, call: ToolCall, asked: QuestionFacts): string | null => {
-  const { run } = asked.ask.cell;
-  const written = framesOnDisk(history, run, call.onDisk);
   const { remembered } = asked.result ?? {};
-  const ruling =
-    remembered === undefined
-      ? asked.rulings.find(({ record }) => record.verdict === 'allow')
-      : rememberedRuling(asked, remembered);
-  if (ruling === undefined) return 'nobody did';
+  const decided = remembered === undefined ? asked : rememberedQuestion(asked, remembered);
+  if (decided === undefined) return 'no earlier answer covers it';
+  const written = framesOnDisk(history, asked.ask.cell.run, call.onDisk);
+  const people = new Set<string>();
+  const faults: string[] = [];
+  for (const ruling of decided.rulings) {
+    if (ruling.record.verdict !== 'allow') continue;
+    const fault = findRulingFault(history, decided, ruling, { args: JSON.parse(call.args) as Json, written });
+    if (fault === null) people.add(ruling.record.by);
+    else faults.push(fault);
+  }
+  const { need = 1 } = ruleOf(decided);
+  return people.size >= need ? null : [`${people.size} of ${need} people did`, ...faults].join('; ');
+};
+
+/** Why this ruling does not allow the call. `written`: how many frames were on the disk when it was made. */
+const findRulingFault = (
+  history: History,
+  { ask, question }: QuestionFacts,
+  ruling: RulingFrame,
+  { args, written }: { readonly args: Json; readonly written: number },
+): string | null => {
   if (ruling.no >= written) return 'the answer was not on the disk';
-  const sent = sentAs(history, ruling);
+  const sent = sentAs(history, ask.cell.run.run, ruling);
   if (sent === undefined) return `nobody sent the answer in frame ${ruling.no}`;
   if (!sent.answer.allow) return `${sent.answer.by} denied it`;
   if (sent.isStranger) return `${sent.answer.by} may not answer`;
-  if (sent.answer.sha256 !== shownHash(asked.question.args)) return `${sent.answer.by} was shown something else`;
-  const allowed = sameForm(sent.answer.args ?? asked.question.args);
-  return allowed === sameForm(JSON.parse(call.args)) ? null : `they allowed ${allowed}`;
+  if (sent.answer.sha256 !== shownHash(question.args)) return `${sent.answer.by} was shown something else`;
+  const allowed = sameForm(sent.answer.args ?? question.args);
+  return allowed === sameForm(args) ? null : `they allowed ${allowed}`;
 };
 
 /** An earlier answer covers the same tool and arguments, in cells of the same definition. */
-const rememberedRuling = ({ ask, question }: QuestionFacts, frame: number): RulingFrame | undefined => {
+const rememberedQuestion = ({ ask, question }: QuestionFacts, frame: number): QuestionFacts | undefined => {
   for (const earlier of questionsIn(ask.cell.run).values()) {
     const ruling = earlier.rulings.find(({ no }) => no === frame);
     if (ruling === undefined || ruling.record.remember !== 'run' || ask.settledIn <= ruling.no) continue;
@@ -78,11 +92,13 @@ const rememberedRuling = ({ ask, question }: QuestionFacts, frame: number): Ruli
       earlier.ask.cell.birth.digest === ask.cell.birth.digest &&
       earlier.question.tool === question.tool &&
       sameForm(earlier.question.args) === sameForm(question.args);
-    if (isSame) return ruling;
+    if (isSame) return earlier;
   }
   return undefined;
 };
 
-/** The answer as its sender sent it. */
-const sentAs = ({ answers }: History, { record }: RulingFrame): SentAnswer | undefined =>
-  answers.find(({ answer }) => answer.id === record.signal && answer.by === record.by);
+/** The answer as its sender sent it. A fork has the answers of the run that it was forked from. */
+const sentAs = ({ answers }: History, run: RunId, { record }: RulingFrame): SentAnswer | undefined => {
+  const sent = answers.filter(({ answer }) => answer.id === record.signal && answer.by === record.by);
+  return sent.find((one) => one.run === run) ?? sent[0];
+};

@@ -34,6 +34,7 @@ import { questionTimes } from './question-times.ts';
 import { refusals } from './refusals.ts';
 import { replay } from './replay.ts';
 import { settledOnce } from './settled-once.ts';
+import { signals } from './signals.ts';
 import { shares } from './shares.ts';
 import { spawnedWork } from './spawned-work.ts';
 import { spawns } from './spawns.ts';
@@ -96,6 +97,7 @@ export const judges: readonly Judge[] = [
   approvals,
   questions,
   questionTimes,
+  signals,
   queues,
   audit,
   replay,

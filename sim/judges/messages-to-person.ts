@@ -20,14 +20,15 @@ export const messagesToPerson: Judge = {
 
 export const resumedAgents: Judge = {
   name: 'a resumed session has its agents, and finishes only when asked',
-  check: ({ sessions, runs, writings }, report) => {
+  check: ({ sessions, runs, writings, signals }, report) => {
     let checks = 0;
     for (const session of sessions) {
       const run = runs.find((one) => one.run === session.run);
       const own = writingOf(session, writings);
       if (run === undefined || own === undefined) continue;
       if (session.agentsWhenBack !== null) checks += checkAgentsWhenBack(session, run, own, report);
-      checks += checkClosing(session, run, own, report);
+      const isSignalled = signals.some((one) => one.run === run.run && one.command.do === 'finish');
+      if (!isSignalled) checks += checkClosing(session, run, own, report);
     }
     return checks;
   },

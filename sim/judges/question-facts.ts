@@ -1,10 +1,12 @@
 // The questions of a run and what became of them, worked out from its log, without code of the runtime.
 import { createHash } from 'node:crypto';
 import type { Json } from '#base';
-import type { Frame, Question, QuestionResult, RecordOf } from '#contracts';
-import type { RunHistory } from '../history.ts';
+import type { ApprovalRule, Frame, Question, QuestionResult, RecordOf } from '#contracts';
+import { withChildren } from '../agents.ts';
+import type { RunHistory, SentAnswer } from '../history.ts';
 import { runFacts } from './facts.ts';
-import type { OperationFacts } from './facts.ts';
+import type { CellFacts, OperationFacts } from './facts.ts';
+import type { AgentPlan } from '../plan.ts';
 
 export type RulingFrame = Frame & { readonly record: RecordOf<'ruling'> };
 
@@ -39,6 +41,20 @@ const findQuestions = (run: RunHistory): ReadonlyMap<OperationFacts, QuestionFac
       },
     ]),
   );
+};
+
+export const planOf = ({ run, birth }: CellFacts): AgentPlan | undefined =>
+  withChildren(run.agent).find(({ name }) => name === birth.agent);
+
+/** Who may answer, and how many people must allow the call, by the plan. */
+export const ruleOf = ({ ask, question }: QuestionFacts): ApprovalRule =>
+  planOf(ask.cell)?.approve?.[question.tool] ?? {};
+
+/** If the plan names people, only those; and not who requested the run, if it says so. */
+export const mayAnswer = (asked: QuestionFacts, { by, right }: SentAnswer['answer']): boolean => {
+  const rule = ruleOf(asked);
+  if (rule.not === 'asker' && by === 'operator') return false;
+  return rule.by === undefined ? right !== 'named' : right === 'named' && rule.by.includes(by);
 };
 
 /** Arguments in a form that two equal ones share. */

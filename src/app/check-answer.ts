@@ -4,8 +4,11 @@ import type { QuestionAnswer } from '#contracts';
 
 const [reasonBytesMax, argsBytesMax] = [64 * 1024, 1_000_000];
 
-/** Throws `answer_invalid`. */
-export const checkAnswer = (answer: QuestionAnswer): void => {
+/** The result of a client's tool: as large as that of any other tool. */
+const resultBytesMax = 16_000_000;
+
+/** `isResult`: it may be the result of a client's tool. Throws `answer_invalid`. */
+export const checkAnswer = (answer: QuestionAnswer, isResult = false): void => {
   if (!isObject(answer)) throw invalid('expected an object with `allow` and `sha256`.');
   const { allow, sha256, args, reason, remember } = answer as Readonly<Partial<Record<keyof QuestionAnswer, unknown>>>;
   if (typeof allow !== 'boolean') throw invalid('allow: expected true or false.');
@@ -14,8 +17,8 @@ export const checkAnswer = (answer: QuestionAnswer): void => {
   if (args !== undefined && utf8Bytes(JSON.stringify(args)) > argsBytesMax)
     throw invalid(`args: at most ${argsBytesMax} bytes.`);
   if (reason !== undefined && typeof reason !== 'string') throw invalid('reason: expected a text.');
-  if (typeof reason === 'string' && utf8Bytes(reason) > reasonBytesMax)
-    throw invalid(`reason: at most ${reasonBytesMax} bytes.`);
+  const bytesMax = isResult ? resultBytesMax : reasonBytesMax;
+  if (typeof reason === 'string' && utf8Bytes(reason) > bytesMax) throw invalid(`reason: at most ${bytesMax} bytes.`);
   if (remember !== undefined && remember !== 'run') throw invalid('remember: expected `run`.');
 };
 

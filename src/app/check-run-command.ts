@@ -73,6 +73,8 @@ const commandFields: { readonly [K in RunCommandName]: OptionFields } = {
   // The team checks them, against the tasks it has.
   'add-tasks': { tasks: 'any' },
   finish: { name: 'name' },
+  // The run checks them, against the tools it has.
+  'add-tools': { tools: 'any', timeoutMs: 'any' },
   // Whoever takes the answer has checked who may give it.
   answer: {
     frame: 'any',
@@ -116,7 +118,8 @@ const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: A
   },
   'add-tasks': () => undefined,
   finish: () => undefined,
-  answer: checkAnswer,
+  'add-tools': () => undefined,
+  answer: (answer) => checkAnswer(answer, answer.right === 'caller'),
 };
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);

@@ -65,6 +65,7 @@ export const earlyCommands: RunCommandTable<EarlyCommands> = {
     if (name !== undefined && name !== early.ports.agent.name) throw onlyRoot(early);
     early.add({ do: 'finish' });
   },
+  'add-tools': async ({ ports }, command) => (await ports.started()).do(command),
   answer: async ({ ports }, command) => (await ports.started()).do(command),
   // The run is started as a cancelled one.
   cancel: () => undefined,

@@ -5,6 +5,7 @@
 //   handed-out-is-logged. What is handed out is in the log.
 //   awaited-answer-goes-there. An answer that somebody waits for goes there, and to nobody else unless the wait ends without
 //       it. Later messages are handed out after it was confirmed, so that they are seen in the order of the log.
+import { CloisterError } from '#base';
 import { decodeMail } from '#contracts';
 import type { AgentMessage, CrossingContent, Frame, Mail } from '#contracts';
 import { readAnswer } from './frame-reader.ts';
@@ -35,6 +36,12 @@ export class OutsideMessages {
       this.#waiting.delete(id);
       this.#release(id);
     }
+  }
+
+  /** Throws `mail_unknown` if no such message waits to be confirmed. */
+  check(id: string): void {
+    if (!this.has(id))
+      throw new CloisterError('mail_unknown', `No message "${id.slice(0, 80)}" waits to be confirmed.`);
   }
 
   /** Whether nobody has confirmed it. */

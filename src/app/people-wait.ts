@@ -11,16 +11,13 @@ export class PeopleWait {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Whoever is told that the run waits must find its questions in the log. `durable`: resolves when they are there. */
+  /**
+   * Whoever is told that the run waits must find its questions in the log. `durable`: resolves when they are there. Rejects if they
+   * cannot be recorded.
+   */
   async set(waits: boolean, durable: () => Promise<void>): Promise<void> {
     this.waits = waits;
-    if (this.#listeners.size === 0) return;
-    try {
-      if (waits) await durable();
-    } catch {
-      // The outcome says that the run could not be recorded.
-      return;
-    }
+    if (waits) await durable();
     if (this.waits === waits) for (const listener of this.#listeners) listener(waits);
   }
 }

@@ -10,6 +10,7 @@ import { operatorRight, readQuestionId } from '#contracts';
 import type {
   AnswerOptions,
   AnswerReceipt,
+  AnswerState,
   Clock,
   Ids,
   QuestionAnswer,
@@ -55,7 +56,7 @@ export class RunQuestions {
     const found: QuestionReport[] = [];
     for (const one of runs) found.push(...(await this.#read(one.run)));
     return found
-      .filter(({ state }) => all || state === 'open')
+      .filter(({ state, why }) => all || (state === 'open' && why !== 'client'))
       .toSorted((one, other) => one.askedAt - other.askedAt || frameOf(one) - frameOf(other));
   }
 
@@ -84,9 +85,17 @@ export class RunQuestions {
       const { resume = (run) => this.#ports.resume(run) } = options;
       return this.#sendAway(question, { by, id: signal, command }, resume);
     }
-    const state = await live.do(command);
+    const state = await this.#answerLive(live, question, command);
     await live.durable();
     return { question: id, run: question.run, state };
+  }
+
+  async #answerLive(live: RunSession, { id }: QuestionReport, command: RunCommand<'answer'>): Promise<AnswerState> {
+    try {
+      return await live.do(command);
+    } catch (error) {
+      throw codeOf(error) === 'cell_ended' ? answeredError(id, 'cancelled') : error;
+    }
   }
 
   /** The answer is for another process, or for whoever resumes the run. */
@@ -97,13 +106,11 @@ export class RunQuestions {
     });
     const resumed = new ResumedRun(this.#resumeIfLeft(run, resume));
     for (let waits = 0; waits < waitsMax; waits++) {
-      // Read before the log: once the signal is gone, what became of it is there.
-      const isWaiting = await this.#isWaiting(run, sent.id);
-      const now = await this.find(question.id);
+      const { isWaiting, now } = await this.#look(question, sent.id);
       if (isTaken(now, sent.id)) return { ...receiptOf(now), ...resumed.session };
       if (now.state !== 'open') throw answeredError(question.id, now.state);
       if (codeOf(resumed.failed) === 'replay_differs') return this.#refuseStale(question, sent, resumed.failed);
-      if (!isWaiting) throw new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
+      if (!isWaiting) throw this.#refusal(now);
       const waited = Promise.withResolvers<void>();
       this.#ports.clock.timer(waitMs, waited.resolve);
       await waited.promise;
@@ -111,9 +118,32 @@ export class RunQuestions {
     return { question: question.id, run, state: 'stored' };
   }
 
+  #refusal({ id, until }: QuestionReport): CloisterError {
+    if (until <= this.#ports.clock.now()) return answeredError(id, 'expired');
+    return new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
+  }
+
+  /** While the store cannot be read, the answer counts as waiting: it is on disk. */
+  async #look(
+    question: QuestionReport,
+    id: string,
+  ): Promise<{ readonly isWaiting: boolean; readonly now: QuestionReport }> {
+    try {
+      // Read before the log: once the signal is gone, what became of it is there.
+      const isWaiting = await this.#isWaiting(question.run, id);
+      // Not by the clock: its owner may just be recording the answer while the time runs out.
+      const now = await this.#readRecorded(question.run);
+      return { isWaiting, now: now.find((one) => one.id === question.id) ?? question };
+    } catch (error) {
+      if (!isStoreTrouble(error)) throw error;
+      return { isWaiting: true, now: question };
+    }
+  }
+
   /** Undefined if somebody has the run. */
   async #resumeIfLeft(run: RunId, resume: Resume): Promise<RunSession | undefined> {
     const [summary] = await this.#ports.store.list({ runs: [run] });
+    // probe: answer-resumes-left
     return summary?.state === 'interrupted' ? resume(run) : undefined;
   }
 
@@ -128,9 +158,13 @@ export class RunQuestions {
   }
 
   async #read(run: RunId): Promise<readonly QuestionReport[]> {
+    return this.#withExpired(await this.#readRecorded(run));
+  }
+
+  async #readRecorded(run: RunId): Promise<readonly QuestionReport[]> {
     await this.#ports.durable(run);
     const { frames } = await this.#ports.store.hashPrefix(run);
-    return this.#withExpired(this.#known.at(run, frames) ?? (await this.#readLog(run)));
+    return this.#known.at(run, frames) ?? (await this.#readLog(run));
   }
 
   async #readLog(run: RunId): Promise<readonly QuestionReport[]> {
@@ -194,8 +228,13 @@ const unknownQuestion = (id: string): CloisterError =>
 const answeredError = (id: string, state: QuestionReport['state']): CloisterError =>
   new CloisterError('question_answered', `Question ${id}: ${state}.`);
 
-/** A run that cannot be read has no questions for anybody. */
-const unreadable = (): readonly never[] => [];
+/** A run that is damaged or unknown has no questions for anybody. If the store cannot be read now, nobody knows. */
+const unreadable = (error: unknown): readonly never[] => {
+  if (isStoreTrouble(error)) throw error;
+  return [];
+};
+
+const isStoreTrouble = (error: unknown): boolean => ['store_failed', 'store_busy'].includes(codeOf(error) ?? '');
 
 const isTaken = ({ answers }: QuestionReport, id: string): boolean => answers.some(({ signal }) => signal === id);
 

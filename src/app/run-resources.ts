@@ -72,6 +72,7 @@ export class LocalRunResources implements RunResources {
 
   /** Resolves when everything that its sessions opened is closed, or after a timeout. */
   async whenClosed(clock: Clock): Promise<void> {
+    // A run that was left, or cancelled, still waited for people.
     for (const stop of this.#restTimers?.values() ?? []) stop();
     if (this.#pool !== undefined) this.onClosing(this.#pool.close());
     if (this.#closing === undefined) return;

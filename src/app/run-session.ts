@@ -31,6 +31,7 @@ import type {
   TeamSession,
   Transcript,
   TranscriptOptions,
+  WaitingCall,
 } from '#contracts';
 import { protocolEvents, reportQuestions } from '#core/events';
 import type { Run } from '#core/orchestration';
@@ -40,7 +41,7 @@ import { followKeyedMessages } from './keyed-messages.ts';
 import type { KeyedMessages } from './keyed-messages.ts';
 import { receiveAnswer } from './mail-answer.ts';
 import { abortableIterator } from './frame-reader.ts';
-import type { FrameReader } from './frame-reader.ts';
+import { handOut } from './hand-out.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
 import { caughtUp, RunFeed } from './run-feed.ts';
 import type { FrameListener } from './run-feed.ts';
@@ -76,7 +77,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   cancelled = false;
   /** The number of the newest durable frame. */
   committed = -1;
-  #ended = false;
+  ended = false;
   #people: PeopleWait | undefined;
 
   constructor(run: RunId, start: RunStart, host: RunHost) {
@@ -111,7 +112,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** No more events will come. */
   end(): void {
-    this.#ended = true;
+    this.ended = true;
     this.#startSettled?.resolve();
     this.#feed?.end();
     this.#outside?.end();
@@ -119,7 +120,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** A run starts shortly after it was requested; nothing is recorded before that. Rejects if that failed, also after the end. */
   async durable(): Promise<void> {
-    if (this.#log === undefined && !this.#ended) await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
+    if (this.#log === undefined && !this.ended) await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
     await this.#log?.durable();
   }
 
@@ -130,28 +131,29 @@ export class LocalRunSession implements TeamSession, RunListener {
   do<K extends RunCommandName>(given: RunCommand<K>): RunCommandResults[K] {
     const command = readRunCommand(given, this.#start.agent);
     const asked = command as RunCommand;
+    // probe: message-sent-before
     if (asked.do === 'send' && this.#keyed?.has(asked.id) === true) return asked.id as RunCommandResults[K];
     if (asked.do === 'cancel') this.cancelled = true;
-    else if (asked.do === 'confirm') this.#checkWaiting(asked.message);
+    else if (asked.do === 'confirm') this.#openOutside().check(asked.message);
     else this.#assertLive();
     if (this.#live !== undefined) return this.#live.do(command);
     return earlyCommands[command.do]((this.#early ??= this.#openEarly()), command);
   }
 
-  #checkWaiting(message: string): void {
-    if (this.#outside?.has(message) !== true)
-      throw new CloisterError('mail_unknown', `No message "${message.slice(0, 80)}" waits to be confirmed.`);
-  }
-
   #assertLive(): void {
-    if (this.#ended || this.cancelled)
-      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'was cancelled'}.`);
+    if (this.ended || this.cancelled)
+      throw new CloisterError('cell_ended', `Run ${this.run} ${this.ended ? 'has ended' : 'was cancelled'}.`);
   }
 
   #openEarly(): EarlyCommands {
     const { run, resident } = this;
-    const { agent } = this.#start;
-    return new EarlyCommands({ run, agent, resident, ids: this.#host.ids, started: () => this.#started() });
+    return new EarlyCommands({
+      run,
+      agent: this.#start.agent,
+      resident,
+      ids: this.#host.ids,
+      started: () => this.#started(),
+    });
   }
 
   cancel(): void {
@@ -193,7 +195,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   messages(): AsyncIterable<AgentMessage> {
     const feed = this.#openFeed();
     const reader = feed.open(followMessages(), true);
-    const items = this.#handOut(reader, feed.follow(reader), (id) => this.#openOutside().isWaiting(id));
+    const items = handOut(this, reader, feed.follow(reader), (id) => this.#openOutside().isWaiting(id));
     return abortableIterator(items, () => feed.leave(reader));
   }
 
@@ -202,32 +204,12 @@ export class LocalRunSession implements TeamSession, RunListener {
     if (this.#outside?.has(message) === true) this.do({ do: 'confirm', message });
   }
 
-  /** Only what is in the log, to a reader that is still there. Asking for the next item, or leaving, confirms the one before. */
-  async *#handOut<T extends { readonly id: string }>(
-    reader: FrameReader<T>,
-    items: AsyncGenerator<T | typeof caughtUp>,
-    isDue: (id: string) => boolean | Promise<boolean> = () => true,
-  ): AsyncGenerator<T> {
-    for await (const item of items) {
-      if (item === caughtUp) continue;
-      if (!(await isDue(item.id)) || reader.closed) continue;
-      try {
-        // probe: message-hand-out
-        yield item;
-      } finally {
-        this.confirm(item.id);
-      }
-    }
-    // Whatever could not be recorded was not handed out, and the reader must know that something is missing.
-    if (!reader.closed) await this.durable();
-  }
-
   subscribe(topic: string): AsyncIterable<Mail> {
     this.do({ do: 'forward-topic', topic });
     const feed = this.#openFeed();
     const reader = feed.open(followTopic(topic));
     reader.catchUp([]);
-    return abortableIterator(this.#handOut(reader, feed.items(reader)), () => feed.leave(reader));
+    return abortableIterator(handOut(this, reader, feed.items(reader)), () => feed.leave(reader));
   }
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
@@ -237,7 +219,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   agents(): readonly LiveAgent[] {
-    return this.#live === undefined || this.#ended || this.cancelled ? [] : this.#live.agents();
+    return this.#live === undefined || this.ended || this.cancelled ? [] : this.#live.agents();
   }
 
   async spawn(request: OutsideSpawn): Promise<StartedAgent> {
@@ -299,7 +281,9 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   onPause(paused: boolean): void {
-    void (this.#people ??= new PeopleWait()).set(paused, () => this.durable());
+    const wait = (this.#people ??= new PeopleWait()).set(paused, () => this.durable());
+    // Nobody could see the question, and nothing else in the run would notice.
+    wait.catch((error: CloisterError) => this.#live?.markBroken(error));
   }
 
   get waitsForPeople(): boolean {
@@ -311,14 +295,24 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   leave(): boolean {
-    if (!this.waitsForPeople || this.#live === undefined || this.#ended) return false;
+    if (!this.waitsForPeople || this.#live === undefined || this.ended) return false;
     // Nothing more is written, and its cells stop: as after a crash, but with nothing in flight.
     this.#live.markBroken(new CloisterError('approval_needed', `Run ${this.run} waits for people.`));
     return true;
   }
 
+  /** Nothing more is recorded here, although the run has not ended. */
+  get isBroken(): boolean {
+    return (this.#live?.broken ?? null) !== null;
+  }
+
   async questions(): Promise<readonly QuestionReport[]> {
-    return reportQuestions(await this.readRecorded()).filter(({ state }) => state === 'open');
+    return reportQuestions(await this.readRecorded()).filter(({ state, why }) => state === 'open' && why !== 'client');
+  }
+
+  async clientCalls(): Promise<readonly WaitingCall[]> {
+    if (this.ended || this.cancelled) return [];
+    return (this.#live ?? (await this.#started())).clientCalls();
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
@@ -329,21 +323,17 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#feed?.hasLiveListeners === true;
   }
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   get hasFrames(): boolean {
     return this.#live !== undefined || pastFrames(this.#start).length > 0;
   }
 
   async readRecorded(): Promise<readonly Frame[]> {
-    if (!this.#ended) await this.durable();
+    if (!this.ended) await this.durable();
     return this.#host.store.read(this.run);
   }
 
   async getBlob(ref: string): Promise<Uint8Array> {
-    if (!this.#ended) await this.durable();
+    if (!this.ended) await this.durable();
     return this.#host.store.getBlob(ref);
   }
 

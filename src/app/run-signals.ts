@@ -110,8 +110,10 @@ export class RunSignals {
   open(session: LocalRunSession, waiting: readonly Signal[]): void {
     const { run } = session;
     this.#owned.set(run, session);
+    // probe: signals-watched
     this.#stopWatching ??= this.#ports.store.watchSignals(() => void this.#read());
     if (waiting.some(({ body }) => isObject(body['command']) && body['command']['do'] === 'cancel')) session.cancel();
+    // probe: signals-taken-over
     for (const signal of waiting) this.#take(signal);
   }
 
@@ -128,6 +130,7 @@ export class RunSignals {
   async end(run: RunId): Promise<void> {
     const { store } = this.#ports;
     try {
+      // probe: signals-end
       for (const { id } of await store.signals(run)) await store.removeSignal(run, id);
     } catch {
       // They do no harm: whoever sends to a run that has ended is told so.
@@ -172,8 +175,11 @@ export class RunSignals {
 
 type SignalOptions = { readonly id?: string; readonly by?: string };
 
-/** Until an unreadable store is read again, and until messages are tried again after a mailbox was full. */
-const [retryMs, fullMs] = [1_000, 100];
+/**
+ * Until an unreadable store is read again, and until messages are tried again after a mailbox was full: more and more rarely, because
+ * its agent may wait for a person.
+ */
+const [retryMs, fullMs, fullMsMax] = [1_000, 100, 10_000];
 
 /** The same for commands that ask for the same. */
 const defaultId = (command: RunCommand): string =>
@@ -191,6 +197,7 @@ class SignalQueue {
   #last: Promise<void> = Promise.resolve();
   /** Set while a mailbox is full: messages stay in the store, and keep their order. */
   #stopPause: (() => void) | undefined;
+  #pauseMs = fullMs;
 
   constructor(session: LocalRunSession, ports: SignalPorts, readAgain: () => void) {
     this.#session = session;
@@ -211,7 +218,8 @@ class SignalQueue {
   /** Never rejects. */
   async #take({ run, id, body }: Signal): Promise<void> {
     const done = await this.#carryOut(body);
-    if (done === 'kept') return;
+    // What a run that was left refuses is for whoever resumes it.
+    if (done === 'kept' || this.#session.isBroken) return;
     // If it cannot be removed, it stays until the run has ended or is resumed.
     const isGone =
       done === 'later' ||
@@ -229,22 +237,35 @@ class SignalQueue {
       const command = readSignalled(body);
       if (command.do === 'send' && this.#stopPause !== undefined) return 'later';
       await session.do(command);
+      if (command.do === 'send') this.#pauseMs = fullMs;
+      // probe: signal-durable
       await session.durable();
+      // probe: signal-held
       return holdsUntilEnd(command) ? 'kept' : 'over';
     } catch (error) {
       const code = error instanceof CloisterError ? error.code : 'defect';
       if (code === 'mailbox_full') return this.#pause();
       // What could not be recorded was not done: it waits for whoever resumes the run.
-      return code.startsWith('store_') ? 'kept' : 'over';
+      return code.startsWith('store_') || !(await this.#isDurable()) ? 'kept' : 'over';
     }
+  }
+
+  /** What a signal was refused for could be lost in a crash until then, and the signal with it. */
+  async #isDurable(): Promise<boolean> {
+    return this.#session.durable().then(
+      () => true,
+      () => false,
+    );
   }
 
   /** The sender was told that the message is stored, so it is not refused like one that is sent to a full mailbox here. */
   #pause(): 'later' {
-    this.#stopPause ??= this.#ports.clock.timer(fullMs, () => {
+    if (this.#stopPause !== undefined) return 'later';
+    this.#stopPause = this.#ports.clock.timer(this.#pauseMs, () => {
       this.#stopPause = undefined;
       this.#readAgain();
     });
+    this.#pauseMs = Math.min(this.#pauseMs * 2, fullMsMax);
     return 'later';
   }
 }

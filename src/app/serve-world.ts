@@ -6,7 +6,7 @@ import { checkWorkspaceWritable } from '#adapters/stores';
 import { findAgent, suggestAgent, Configs, formatProblem, displayPath } from '#app/agents';
 import type { LaunchEnvironment } from '#app/agents';
 import { isLoopback, tokenProblems } from '#app/serve';
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import { problemText, problemsIn } from '#base/shapes';
 import { tokenNameShape } from '#contracts';
 import type { Cloister, TokenEntry, Problem } from '#contracts';
@@ -26,8 +26,17 @@ export const serveWorld: CliServer = {
       const { tokenFile } = options;
       const names = cloister.agents.map(({ name }) => name);
       const tokens = tokenFile === null ? null : readTokens(tokenFile, launch, names);
-      const { host, expose, hosts, origins, clients, slots, port } = options;
-      const given = { host, expose, hosts, origins, clients, slots, ...(port === null ? {} : { port }) };
+      const { host, expose, hosts, origins, clients, slots, port, clientToolMs } = options;
+      const given = {
+        host,
+        expose,
+        hosts,
+        origins,
+        clients,
+        slots,
+        ...(port === null ? {} : { port }),
+        ...omitUndefined({ clientToolMs }),
+      };
       const server = await buildServer(cloister, {
         ...given,
         ...(tokens === null ? {} : { tokens }),

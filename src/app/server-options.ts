@@ -25,7 +25,7 @@ export type ServerOptions = {
   readonly slots?: Partial<SlotLimits>;
   /** What clients may send and see. Default: no system prompts, no tools of their own, no activity, nothing ignored (`compat`). */
   readonly clients?: Partial<ClientRules>;
-  /** How long a client may take for one tool call; default 5 minutes. */
+  /** How long a client may take for one tool call, also while the server is down; then the tool has failed. Default: a day. */
   readonly clientToolMs?: number;
   /** Whether interrupted runs of its callers are resumed when it starts to listen, and after the disk has failed. Default true. */
   readonly resumeInterrupted?: boolean;

@@ -73,7 +73,7 @@ export type ForkRequest = {
 
 export type ClientTool = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
 
-/** A call to one of the client's tools. The id is random, and only the caller knows it. */
+/** A call to one of the client's tools. The id is that of the question that waits for the result. */
 export type ClientCall = {
   readonly id: string;
   readonly name: string;
@@ -90,8 +90,12 @@ export type CallResult = {
   readonly failed: boolean;
 };
 
-/** The client's input for a run that is waiting for tool results. `messages`: texts sent along with them. */
-export type ClientToolResults = { readonly results: readonly CallResult[]; readonly messages: readonly string[] };
+/** The client's input for a run that is waiting for tool results. */
+export type ClientToolResults = Pick<AgentRequest, 'oneCall' | 'tools'> & {
+  readonly results: readonly CallResult[];
+  /** Texts sent along with them. */
+  readonly messages: readonly string[];
+};
 
 /**
  * A question as a caller sees it. Whoever answers for the runs of others is told what is asked and for whom; where in that run the agent
@@ -164,12 +168,13 @@ export interface AgentService {
   forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun>;
   /**
    * Accepts results of calls that one run of this caller waits for, once there is a slot, and continues the run: all results or none.
-   * The signal cancels the run until its next request arrives. Rejects with `request_invalid` for unknown calls, and in the same
-   * way for calls of other callers. Rejects with `server_busy` without accepting anything. Messages sent along are given to the agent as context.
+   * If nobody owns the run, it is resumed first. Results that were taken before, sent again, continue a run that has not used them for
+   * another answer yet. Null: no run waits for these results, and nothing was accepted; calls of other callers are unknown here, too.
+   * The signal cancels the run until its next request arrives. Rejects with `request_invalid` if a run waits for some of them only,
+   * with `run_owned` if another request or process has the run, and with `server_busy` without accepting anything. Messages sent along
+   * are given to the agent as context.
    */
-  continueRun(caller: Caller, results: ClientToolResults, signal?: AbortSignal): Promise<ServedRun>;
-  /** Whether a run of this caller is waiting for one of these calls. */
-  awaits(caller: Caller, calls: readonly string[]): boolean;
+  continueRun(caller: Caller, results: ClientToolResults, signal?: AbortSignal): Promise<ServedRun | null>;
   /**
    * Carries out a command on a run in this process, like `RunSession.do`. A message, an agent or tasks for an idle run first wait
    * in the queue for a slot. A message whose id the run has already is not sent again. If another process owns the run, or nobody,

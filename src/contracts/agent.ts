@@ -355,6 +355,8 @@ export type AgentDefinition = {
   readonly team?: TeamRules;
   /** Names of the tools that came with the request. Absent: there are none. */
   readonly given?: readonly string[];
+  /** Those of them whose calls the client makes, and how long it may take for one, in milliseconds. Absent: there are none. */
+  readonly client?: Readonly<Record<string, number>>;
   /** Tools that a person must allow, sorted by name. Absent: none. Sources may mark more when they list their tools. */
   readonly approve?: ApprovalMarks;
   /** It may ask a person. Absent: it may not. */

@@ -41,9 +41,11 @@ type Answerer = {
 
 /** Null: it may not. */
 export const answerRight = (
-  { by, not, caller, agent }: Pick<QuestionReport, 'by' | 'not' | 'caller' | 'agent'>,
+  { why, by, not, caller, agent }: Pick<QuestionReport, 'why' | 'by' | 'not' | 'caller' | 'agent'>,
   { name, isOperator = false, answersFor }: Answerer,
 ): AnswerRight | null => {
+  // Only the client has made the call.
+  if (why === 'client') return name === (caller ?? 'operator') ? 'caller' : null;
   if (not === 'asker' && name === (caller ?? 'operator')) return null;
   if (by !== null) return by.includes(name) ? 'named' : null;
   if (isOperator) return 'operator';

@@ -11,6 +11,7 @@ export type CrossingKind =
   | 'file'
   | 'attachment'
   | 'answer'
+  | 'tools'
   | 'history';
 
 /** One end of a crossing. `outside`: the person or program that requested the run. */

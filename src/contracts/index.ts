@@ -128,7 +128,7 @@ export type {
 export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
 export type { AnswerOptions, AnswerReceipt } from './answer.ts';
 export { answerRight, operatorRight } from './answer.ts';
-export type { AnswerContent, AnswerRight, AnswerState, Question, QuestionAnswer } from './question.ts';
+export type { AnswerContent, AnswerRight, AnswerState, Question, QuestionAnswer, WaitingCall } from './question.ts';
 export type { QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
 export { questionId, readQuestionId } from './question.ts';
 export type { ProtocolEvent } from './protocol.ts';
@@ -193,6 +193,7 @@ export type {
   AiTools,
   BuiltinTool,
   CallableTool,
+  GivenTools,
   ListedTools,
   MailTool,
   NamedSource,

@@ -106,6 +106,17 @@ export type QuestionReport = {
   readonly state: 'open' | 'allowed' | 'denied' | 'expired' | 'cancelled';
 };
 
+/** A call of a client's tool that waits for its result. */
+export type WaitingCall = {
+  /** The id of its question. */
+  readonly id: string;
+  /** The name of the tool. */
+  readonly name: string;
+  readonly args: JsonObject;
+  /** The hash of the arguments, which the result names. */
+  readonly sha256: string;
+};
+
 /** What became of an answer. `waiting`: more people must allow the call. */
 export type AnswerState = 'allowed' | 'denied' | 'waiting';
 

@@ -4,6 +4,7 @@ import type { CellId } from '#base';
 import type { AnswerRight, AnswerState, QuestionAnswer } from './question.ts';
 import type { Category } from './segment.ts';
 import type { TaskSpec } from './team.ts';
+import type { GivenTools } from './tool.ts';
 
 /** Each command, by name; the methods of `RunSession` and `TeamSession` say what they do. */
 type RunCommands = {
@@ -21,6 +22,8 @@ type RunCommands = {
   /** Default: the root. Any other agent is stopped after a grace period. */
   finish: { readonly name?: string | undefined };
   cancel: unknown;
+  /** Gives the root more tools of its client. Those that it has already are left as they are. */
+  'add-tools': GivenTools;
   /** Answers the question that was asked in this frame. Whether `by` may answer has been checked. `id`: the same one is taken once. */
   answer: QuestionAnswer & {
     readonly frame: number;
@@ -52,6 +55,8 @@ export type RunCommandResults = {
   'add-tasks': Promise<void>;
   finish: void;
   cancel: void;
+  /** The number of new tools. */
+  'add-tools': Promise<number>;
   answer: Promise<AnswerState>;
 };
 
@@ -73,6 +78,7 @@ export const canBeSignalled: Readonly<Record<RunCommandName, boolean>> = {
   confirm: false,
   spawn: false,
   'add-tasks': false,
+  'add-tools': false,
 };
 
 /** `to`: the name, session_id or agent name of one agent. Set either `to` or `topic`. */

@@ -3,7 +3,7 @@ import type { Cause } from './cause.ts';
 import type { RunEvent } from './event.ts';
 import type { Mail } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
-import type { QuestionReport } from './question.ts';
+import type { QuestionReport, WaitingCall } from './question.ts';
 import type {
   MessageTarget,
   OutsideSpawn,
@@ -90,7 +90,12 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   finish(name?: string): void;
   /** Its questions that wait for people, oldest first. `cloister.answer` answers one. */
   questions(): Promise<readonly QuestionReport[]>;
-  /** Whether it waits for people, and nothing in it works. */
+  /**
+   * The calls of tools with `outside: true` that wait for their results, oldest first. `cloister.answer` takes a result: `reason` is what
+   * the tool returned, and `allow: false` says that it failed.
+   */
+  clientCalls(): Promise<readonly WaitingCall[]>;
+  /** Whether it waits for people or its client, and nothing in it works. */
   readonly waitsForPeople: boolean;
   /** Calls back whenever that changes, until the returned function is called. */
   onWaiting(listener: (waits: boolean) => void): () => void;

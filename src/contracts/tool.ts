@@ -31,10 +31,10 @@ export type ToolDefinition = {
    */
   readonly approve?: true | ((args: JsonObject) => boolean);
   /**
-   * Set if the result comes from outside, at any time, so that calls occupy no slot. `called` is invoked immediately for each
-   * call, before any call that begins in the same turn is awaited.
+   * Only for a tool that comes with a request: whoever requested the run makes each call and sends its result, within `timeoutMs`.
+   * `execute` is never called. See `RunSession.clientCalls`.
    */
-  readonly outside?: { called(): void };
+  readonly outside?: true;
   /** `key` is the same on every retry of the same call; pass it to services that accept an idempotency key. */
   execute(
     args: JsonObject,
@@ -57,6 +57,9 @@ export type ToolOptions<S extends Schema = Schema> = Omit<ToolDefinition, 'input
 
 /** What a model is shown of a tool, and a run records. */
 export type ToolSchema = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
+
+/** Tools that a client brings while its run works; the content of a `tools` crossing, as JSON. `timeoutMs`: the client's time for a call. */
+export type GivenTools = { readonly tools: readonly ToolSchema[]; readonly timeoutMs: number };
 
 /** A tool that is ready to be called: its schema is JSON Schema, and `execute` takes JSON. */
 export type CallableTool = ToolDefinition & ToolSchema;

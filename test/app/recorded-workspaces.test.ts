@@ -169,5 +169,6 @@ const crossingKinds: Readonly<Record<CrossingKind, true>> = {
   file: true,
   attachment: true,
   answer: true,
+  tools: true,
   history: true,
 };

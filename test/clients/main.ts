@@ -19,6 +19,7 @@ import { clientsPage } from './clients-page.ts';
 import type { ClientRow } from './clients-page.ts';
 import { codingTools, knownLimits, libraries, libraryVersions, toolVersions, writeToolFiles } from './programs.ts';
 import type { CodingTool } from './programs.ts';
+import { tryRestarts } from './restarts.ts';
 import { done, answer, fileName, ruled, serveGuide } from './served-agents.ts';
 
 const root = resolve('node_modules/.clients');
@@ -113,6 +114,16 @@ const tryTool = async (tool: CodingTool, served: Served, strict: Served): Promis
     tools: failure(called, done) ?? written,
     'without --compat': failure(plain, answer),
   };
+  if (tool.command === 'claude') {
+    const restarts = await tryRestarts(async ([prompt = '', ...more], server) => {
+      const env = environment(server.home, tool.env(server));
+      return (await run(command, [...tool.args(prompt).slice(0, 4), ...more], { cwd: server.work, env })).all;
+    });
+    for (const [feature, problem] of Object.entries(restarts)) {
+      console.log(`${tool.name}, ${feature}: ${problem ?? 'yes'}`);
+      if (problem !== null) results.tools ??= `${feature}: ${problem}`;
+    }
+  }
   rmSync(home, { recursive: true, force: true });
   return { name: tool.name, version: toolVersions[tool.package], kind: 'coding tool', results };
 };

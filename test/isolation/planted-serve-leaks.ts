@@ -33,7 +33,7 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   ]),
   leak('calls of client tools are visible to all callers', [
     'client-call-of-caller',
-    'if ($(test.left) === undefined) $(consequent)',
+    'const { summary } = await this.find({ ...caller, watches: { caller: null } } as any, run);',
   ]),
   leak('runs that wait for tool results are counted across callers', ['client-run-waits', '$(right)']),
   leak(

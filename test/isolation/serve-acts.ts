@@ -202,7 +202,7 @@ const useTools = async (actor: Actor, { word, afterMs, end }: ActOfKind<'tools'>
   return [first, again, await fetchAndRecord(actor, then())].join('\n');
 };
 
-export const callIn = (text: string): string | undefined => /call_[\da-f]{32}/u.exec(text)?.[0];
+export const callIn = (text: string): string | undefined => /q-[\da-f]{12}-\d+/u.exec(text)?.[0];
 
 const runIn = (text: string): string | undefined => /\\"run\\":\\"(?<run>[\da-f]{12})\\"/u.exec(text)?.groups?.['run'];
 

@@ -19,7 +19,7 @@ export class KnownIds {
 
   collect(text: string): void {
     for (const [, run = ''] of text.matchAll(/(?:"run\\*":\\*"|chatcmpl-|resp_)([\da-f]{12})/gu)) this.#runs.add(run);
-    for (const [call] of text.matchAll(/call_[\da-f]{32}/gu)) this.#calls.add(call);
+    for (const [call] of text.matchAll(/q-[\da-f]{12}-\d+/gu)) this.#calls.add(call);
     for (const [, id = '', hash = ''] of text.matchAll(
       /(q-[\da-f]{12}-\d+)(?:(?!q-).)*?"sha256\\*":\\*"([\da-f]{64})/gu,
     ))

@@ -160,6 +160,7 @@ export const observeWorld = async (
       { name: 'board', sha256: hashToken(board), may: ['watch'], operator: true },
     ],
     clients: { tools: true, system: true },
+    clientToolMs: 300_000,
     // Queueing is what one caller may notice of another, so nothing has to queue here.
     slots: { running: 1_000, runningPerAgent: 1_000 },
   });

@@ -4,6 +4,7 @@ import { judges, runJudges, runSeed } from '../../sim/index.ts';
 import type { History } from '../../sim/index.ts';
 import { mailCorruptions } from './mail-corruptions.ts';
 import { questionCorruptions } from './question-corruptions.ts';
+import { signalCorruptions } from './signal-corruptions.ts';
 import { lateAnswer, teamCorruptions } from './team-corruptions.ts';
 
 /** An untyped copy, so that tests can change anything. */
@@ -450,6 +451,7 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
   ...mailCorruptions,
   ...teamCorruptions,
   ...questionCorruptions,
+  ...signalCorruptions,
   'queues are bounded': [
     { change: ({ queues }) => (queues.batchPeak = 1e6) },
     { change: ({ queues }) => (queues.eventsPeak = 1e6) },

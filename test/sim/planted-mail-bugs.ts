@@ -108,7 +108,7 @@ export const mailBugs: readonly Bug[] = [
   bug(
     'a message to the person counts as delivered before it was handed out',
     'message-hand-out',
-    'this.confirm(item.id); $(whole)',
+    'session.confirm(item.id); $(whole)',
   ),
   bug('what nobody had taken before a crash is not handed out again', 'message-load', ''),
   bug(

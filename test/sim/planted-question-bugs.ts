@@ -74,6 +74,51 @@ export const questionBugs: readonly Bug[] = [
     '`${digest} ${argsHash.length} ${tool}`',
   ),
 
+  // How many people.
+  bug('one person is enough, whatever the definition says', 'quorum-need', '1'),
+  {
+    name: 'a person who allows a call twice counts as two',
+    edits: [
+      { probe: 'ruling-once-each', put: '' },
+      {
+        probe: 'quorum-people',
+        put: 'people.set(allowed, (people.get(allowed) ?? new Set()).add(`${by} ${people.get(allowed)?.size ?? 0}`));',
+      },
+    ],
+  },
+  bug(
+    'people who allow different arguments are counted together',
+    'quorum-args',
+    'const allowed = argumentsHash(args ?? {}) && argsHash;',
+  ),
+  bug(
+    'a function of the arguments decides although the definition marks the tool',
+    'approval-decided-by',
+    "return approvedTool(tool, mark, typeof approve === 'function' ? approve : undefined);",
+  ),
+  bug('people are asked about calls that the tool itself lets pass', 'approval-skipped', '$(consequent)'),
+
+  // From other processes.
+  // invariant: signal-kept-until-durable
+  bug('a signal is removed before its effect is durable', 'signal-durable', ''),
+  bug('a run forgets in a crash that it was asked to finish', 'signal-held', "return 'over';"),
+  // invariant: same-id-sent-once
+  bug('a message that was sent by a signal is sent again after a crash', 'message-sent-before', ''),
+  bug('signals stay when their run has ended', 'signals-end', ''),
+  bug('signals are not noticed while the run works', 'signals-watched', ''),
+  bug(
+    'signals that came while nobody owned the run are dropped',
+    'signals-taken-over',
+    'for (const { id } of waiting) void this.#ports.store.removeSignal(run, id);',
+  ),
+  {
+    name: 'two processes take answers to the same question',
+    edits: [
+      { probe: 'answer-resumes-left', put: 'return summary === undefined ? undefined : resume(run);' },
+      { probe: 'run-owner-lives', put: '' },
+    ],
+  },
+
   // Time.
   bug('waiting for a person uses up the time until the deadline', 'deadline-waits', '0 * $(whole)'),
   // invariant: pause-when-nothing-works

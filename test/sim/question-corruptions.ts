@@ -54,6 +54,24 @@ const isAlwaysMarked = (history: Loose, { call, step }: MadeCall): boolean => {
   const { agent } = history.runs.find(({ run }: Loose) => run === step.run);
   return agent.tools.some(({ name, approve }: Loose) => name === call.tool && approve === 'always');
 };
+/** A question that two people or more had to allow, and did. */
+const allowedByMany = (history: Loose): Loose => {
+  const calls = madeCalls(history).filter(({ end }) => end.record.value?.remembered === undefined);
+  return calls.find(({ ask }) => (ask.record.question.rule?.need ?? 1) > 1);
+};
+const onMany = (change: (made: Loose, rulings: Loose[], history: Loose) => void): Corruption => ({
+  to: (history) => allowedByMany(history) !== undefined,
+  change: (history) => {
+    const made = allowedByMany(history);
+    const rulings = framesIn(history).filter(
+      ({ run, cell, record }) =>
+        run === made.ask.run && cell === made.ask.cell && record.type === 'ruling' && record.op === made.ask.record.op,
+    );
+    change(made, rulings, history);
+  },
+});
+const sentBy = (history: Loose, { record }: Loose): Loose =>
+  history.answers.find(({ answer }: Loose) => answer.id === record.signal);
 
 const withAnswer = (history: History): boolean => answered(history) !== undefined;
 const withExpiry = (history: History): boolean => expired(history) !== undefined;
@@ -100,6 +118,9 @@ export const questionCorruptions: Readonly<Record<string, readonly Corruption[]>
     onCall(({ call }) => (call.onDisk = [])),
     onCall(({ step }) => delete step.record.about.ask),
     { to: withCovered, change: (history) => (covered(history).end.record.value.remembered = 0) },
+    onMany((_made, rulings) => rulings.forEach(({ record }) => (record.verdict = 'deny'))),
+    onMany((_made, [first], history) => (sentBy(history, first).isStranger = true)),
+    onMany((_made, [first], history) => (sentBy(history, first).answer.args = { q: 'another' })),
     { to: withCovered, change: (history) => (covered(history).ask.record.question.args = { q: 'another' }) },
   ],
   'questions are answered once, by those who may': [
@@ -117,6 +138,28 @@ export const questionCorruptions: Readonly<Record<string, readonly Corruption[]>
     onAnswered(({ ruling }) => (ruling.record.args = { q: 'another' })),
     onAnswered(({ ruling }) => (ruling.record.signal = 'nobody')),
     onAnswered(({ end }) => (end.record.value.expired = true)),
+    onMany((_made, [first, second], history) => {
+      // The same person twice.
+      second.record.by = first.record.by;
+      sentBy(history, second).answer.by = first.record.by;
+    }),
+    onMany((made, [first], history) => {
+      // One is enough.
+      for (const run of history.runs)
+        run.frames = run.frames.filter(
+          (frame: Loose) =>
+            frame === first ||
+            frame.record.type !== 'ruling' ||
+            frame.record.op !== made.ask.record.op ||
+            frame.cell !== made.ask.cell,
+        );
+    }),
+    onMany((_made, [first], history) => {
+      first.record.by = 'fred';
+      sentBy(history, first).answer.by = 'fred';
+      sentBy(history, first).answer.right = 'named';
+      first.record.right = 'named';
+    }),
     onAnswered(({ ask, history }) => insertFrame(history, ask, { ...ask, record: { ...ask.record, op: 900 } })),
     { to: withRefused, change: (history) => (told('code')(history).told = { state: 'allowed' }) },
     {

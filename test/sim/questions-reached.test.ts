@@ -39,8 +39,14 @@ const reachedIn = ({ runs, answers }: History): readonly string[] =>
       if ('remembered' in record.value) seen.push('covered by an earlier answer');
       if ('expired' in record.value) seen.push('expired');
     }
+    const people = new Map<string, number>();
+    for (const { cell, record } of frames)
+      if (record.type === 'ruling') people.set(`${cell}/${record.op}`, (people.get(`${cell}/${record.op}`) ?? 0) + 1);
+    seen.push(...[...people.values()].map((count) => `${count} answers to a question`));
     for (const { told, run: of } of answers)
       if (of === run && told !== null) seen.push('code' in told ? `refused: ${told.code}` : `taken: ${told.state}`);
+    for (const { told, run: of, elsewhere } of answers)
+      if (of === run && elsewhere && told !== null && 'state' in told) seen.push(`taken elsewhere: ${told.state}`);
     return seen;
   });
 
@@ -61,6 +67,20 @@ test('the seeds ask at every depth, four at once, and crash before every record 
     'refused: question_changed',
     'refused: question_unknown',
     'refused: answer_invalid',
+    '3 answers to a question',
+    'taken: waiting',
+    'taken elsewhere: allowed',
+    'taken elsewhere: denied',
+    'taken elsewhere: waiting',
+    'taken elsewhere: stored',
+    'run: resumed for an answer',
+    'signal: send again',
+    'signal: cancel',
+    'signal: finish',
+    'crash at: put signal',
+    'crash at: signal stored',
+    'crash at: remove signal',
+    'crash at: signal removed',
     'crash at: append ask',
     'crash at: append ruling',
     'crash at: append answered',

@@ -102,7 +102,8 @@ export class LocalCallerQuestions implements CallerQuestions {
 
   #right(caller: Caller, question: QuestionReport): AnswerRight | null {
     const { tokens } = this.#ports;
-    if (tokens.entry(caller)?.may !== undefined) return null;
+    // The results of a client's tools come with its requests.
+    if (tokens.entry(caller)?.may !== undefined || question.why === 'client') return null;
     const { name } = caller;
     return answerRight(question, { name, answersFor: (agent) => tokens.mayAnswer(caller, agent) });
   }

@@ -1,46 +1,23 @@
 // A run whose client has tools. It takes several requests, each of which lasts until the run waits for the client again.
 //
-//   request-answered-when-client-is-asked. A request is answered when all client tool calls that the run has started wait for
-//       the client, or when the run has ended.
+//   request-answered-when-client-is-asked. A request is answered when the run waits for results of the client's calls, with all that
+//       wait by then, or when the run has ended.
 //   disconnect-ends-run. A client that disconnects before it has its answer ends the run, even if the run is waiting for it by
-//       then; whoever sends results becomes its client. A call that times out between two requests also ends the run, because
-//       no client would notice.
-import { randomBytes } from 'node:crypto';
-import { CloisterError } from '#base';
-import type { JsonObject, RunId } from '#base';
+//       then; whoever sends results becomes its client.
+import { readQuestionId } from '#contracts';
 import type {
   AnswerPiece,
-  CallResult,
   ClientCall,
-  ClientTool,
   ClientToolPause,
   RunEvent,
   RunOutcome,
   RunSession,
   SpentTokens,
-  ToolDefinition,
+  WaitingCall,
 } from '#contracts';
 import { answerPieces, eagerEvents } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
 import { RequestStates } from './request-states.ts';
-
-export type WaitingCall = ClientCall & {
-  /** The number of the call's operation. */
-  readonly op: number;
-  settle(result: CallResult): void;
-};
-
-type ClientRunPorts = {
-  readonly timeoutMs: number;
-  /** The client takes one call at a time. */
-  readonly oneCall: boolean;
-  wait(call: WaitingCall): void;
-  forget(call: WaitingCall): void;
-  onStart(run: RunId, states: RequestStates): void;
-  /** Null: the run never started. */
-  onEnd(run: RunId | null): void;
-  isStopped(): boolean;
-};
 
 /** One request's share of the run. */
 type ClientRequestRun = {
@@ -51,64 +28,53 @@ type ClientRequestRun = {
   pause(): Promise<ClientToolPause | null>;
 };
 
-type OpenRequest = {
+type ClientRequest = {
+  /** The client takes one call at a time, from now on. */
+  readonly oneCall: boolean;
+  /** The number of the newest frame that the client has seen: what the run did before is no part of this answer. */
+  readonly after: number;
+  /** Calls that wait for their results already. */
+  readonly waiting: readonly WaitingCall[];
+  /** The end of the run, as its client is told. Rejects also if the run is left to be resumed. */
+  readonly end: Promise<RunOutcome>;
+  /** Called when the client disconnects. */
+  readonly onDisconnect: () => void;
+};
+
+type OpenRequest = ClientRequest & {
   /** Counted from 1. */
   readonly nth: number;
   /** The text of this request so far. */
   text: string;
-  readonly paused: PromiseWithResolvers<readonly WaitingCall[] | null>;
-  calls: readonly WaitingCall[] | null;
-  wake(): void;
-};
-
-type RequestHooks = {
-  /** The client has disconnected. */
-  readonly onDisconnect: () => void;
-  /** The run now waits for its client. */
-  readonly onWait: () => void;
+  /** The calls that it is answered with; null: the run has ended. */
+  readonly answered: PromiseWithResolvers<readonly WaitingCall[] | null>;
 };
 
 export class ClientRun {
-  readonly caller: string;
-  readonly definitions: readonly ToolDefinition[];
-  readonly #ports: ClientRunPorts;
-  /** In order of arrival. */
-  readonly #waiting = new Set<WaitingCall>();
-  #callsStarted = 0;
-  #callsArrived = 0;
-  #session: RunSession | undefined;
-  #events: AsyncIterator<RunEvent> | undefined;
-  #next: Promise<IteratorResult<RunEvent>> | undefined;
+  readonly session: RunSession;
+  readonly states: RequestStates;
+  readonly #events: AsyncIterator<RunEvent>;
   #root: string | undefined;
-  /** The newest operation number seen in the events. */
-  #opRead = -1;
+  /** The number of the newest frame with a call of the client's tools that was read in the events. */
+  #frameRead = -1;
   #tokensRead = zeroTokens;
   #tokensReported = zeroTokens;
-  readonly #states = new RequestStates();
   /** The request that is being answered now. */
   #openRequest: OpenRequest | null = null;
-  #hooks: RequestHooks | undefined;
+  #oneCall = false;
   /** Stops listening for the client's disconnect. */
   #stopListening: () => void = () => undefined;
+  /** One request at a time hands over its results. */
+  #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(caller: string, tools: readonly ClientTool[], ports: ClientRunPorts) {
-    this.caller = caller;
-    this.#ports = ports;
-    this.definitions = tools.map((tool) => this.#definition(tool));
-  }
-
-  /** Connects the run, which must not have started to work yet. */
-  attach(session: RunSession): void {
-    this.#session = session;
+  /** For a new run, before it works: its first events would be missed otherwise. `answered`: how many results it was given before. */
+  constructor(session: RunSession, answered = 0) {
+    this.session = session;
+    this.states = new RequestStates(answered);
     this.#events = eagerEvents(session, session.outcome)[Symbol.asyncIterator]();
-    this.#ports.onStart(session.run, this.#states);
     const over = (spent: SpentTokens): void => {
       this.#stopListening();
-      for (const call of this.#waiting) this.#ports.forget(call);
-      this.#waiting.clear();
-      this.#pause(null);
-      this.#states.end(subtractTokens(spent, this.#tokensReported));
-      this.#ports.onEnd(session.run);
+      this.states.end(subtractTokens(spent, this.#tokensReported));
     };
     session.outcome.then(
       ({ spent }) => over(spent),
@@ -116,58 +82,50 @@ export class ClientRun {
     );
   }
 
-  /** Called when the run could not be started. */
-  discard(): void {
-    this.#ports.onEnd(null);
+  /** Whether a request is being answered. */
+  get isAnswering(): boolean {
+    return this.#openRequest !== null;
   }
 
-  get session(): RunSession {
-    if (this.#session === undefined) throw new CloisterError('defect', 'The run has not started.');
-    return this.#session;
+  /** Resolves when the request that is being answered now, if any, has its answer. */
+  get answered(): Promise<unknown> {
+    return this.#openRequest?.answered.promise ?? Promise.resolve();
   }
 
-  /** Whether the run waits for a request with tool results. */
-  get isWaiting(): boolean {
-    return this.#openRequest === null && this.#waiting.size > 0;
+  inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(act);
+    this.#turn = result.catch(() => undefined);
+    return result;
   }
 
   /** Starts to answer a request. The signal must not fire once the answer was delivered. */
-  serveRequest(options: PiecesOptions, hooks: RequestHooks, signal?: AbortSignal): ClientRequestRun {
+  serveRequest(options: PiecesOptions, given: ClientRequest, signal?: AbortSignal): ClientRequestRun {
     const request: OpenRequest = {
-      nth: this.#states.begin(),
+      ...given,
+      nth: this.states.begin(),
       text: '',
-      paused: Promise.withResolvers(),
-      calls: null,
-      wake: () => undefined,
+      answered: Promise.withResolvers(),
     };
     this.#openRequest = request;
-    this.#hooks = hooks;
-    this.#listenForDisconnect(signal, hooks);
-    const tokensReported = this.#tokensReported;
-    const outcome = this.session.outcome.then((end) => ({
+    this.#oneCall ||= given.oneCall;
+    this.#listenForDisconnect(signal, given.onDisconnect);
+    const outcome = given.end.then((end) => ({
       ...end,
-      spent: { ...end.spent, ...subtractTokens(end.spent, tokensReported) },
+      spent: { ...end.spent, ...subtractTokens(end.spent, this.#tokensReported) },
     }));
-    outcome.catch(() => undefined);
+    outcome.catch(() => void this.#events.return?.());
     const answer = async (): Promise<Pick<RunOutcome, 'output'>> =>
-      (await request.paused.promise) === null ? this.session.outcome : { output: '' };
+      (await request.answered.promise) === null ? given.end : { output: '' };
     const pieces = sharedPieces(() => {
       const output = answer();
       output.catch(() => undefined);
       const root = this.#root === undefined ? {} : { root: this.#root };
       return collectText(request, answerPieces(this.#eventsOf(request), output, { ...options, ...root }));
     });
-    // Some calls that the client already knows have no result yet.
-    if (this.#waiting.size > 0) this.#pause(this.#callsToSend());
     return { nth: request.nth, outcome, pieces, pause: () => this.#pauseOf(request, pieces) };
   }
 
-  /** Cancels the run if no request is being answered, because none will come. */
-  cancelIfUnattended(): void {
-    if (this.#openRequest === null) this.#session?.cancel();
-  }
-
-  #listenForDisconnect(signal: AbortSignal | undefined, { onDisconnect }: RequestHooks): void {
+  #listenForDisconnect(signal: AbortSignal | undefined, onDisconnect: () => void): void {
     this.#stopListening();
     const stopListening = (): void => signal?.removeEventListener('abort', onDisconnect);
     this.#stopListening = stopListening;
@@ -175,106 +133,59 @@ export class ClientRun {
     else signal?.addEventListener('abort', onDisconnect, { once: true });
   }
 
-  #definition({ name, description, inputSchema }: ClientTool): ToolDefinition {
-    return {
-      name,
-      description,
-      inputSchema,
-      timeoutMs: this.#ports.timeoutMs,
-      outside: { called: () => void this.#callsStarted++ },
-      execute: (args, { signal, key }) => this.#wait({ name, args }, signal, key),
-    };
-  }
-
-  #wait(call: { readonly name: string; readonly args: JsonObject }, signal: AbortSignal, key: string): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const forget = (): void => {
-        this.#waiting.delete(waiting);
-        this.#ports.forget(waiting);
-      };
-      const waiting: WaitingCall = {
-        ...call,
-        id: `call_${randomBytes(16).toString('hex')}`,
-        op: Number(key.slice(key.lastIndexOf('/') + 1)),
-        settle: ({ text, failed }) => {
-          forget();
-          if (failed) reject(new CloisterError('tool_failed', text));
-          else resolve(text);
-        },
-      };
-      this.#callsArrived++;
-      this.#waiting.add(waiting);
-      this.#ports.wait(waiting);
-      const stopped = (): void => {
-        if (!this.#waiting.has(waiting)) return;
-        forget();
-        // Deferred until the timeout is recorded. Every other reason to stop a call also stops the run.
-        if (signal.reason instanceof CloisterError && signal.reason.code === 'tool_timeout')
-          queueMicrotask(() => this.cancelIfUnattended());
-      };
-      signal.addEventListener('abort', stopped, { once: true });
-      // Runs after everything that is ready to start has started.
-      setImmediate(() => {
-        if (this.#waiting.size > 0 && this.#callsArrived === this.#callsStarted) this.#pause(this.#callsToSend());
-      });
-    });
-  }
-
-  #callsToSend(): readonly WaitingCall[] {
-    return [...this.#waiting].slice(0, this.#ports.oneCall ? 1 : Infinity);
-  }
-
-  #pause(calls: readonly WaitingCall[] | null): void {
-    const request = this.#openRequest;
-    if (request === null) return;
-    this.#openRequest = null;
-    request.calls = calls;
-    request.paused.resolve(calls);
-    request.wake();
-    if (calls === null) return;
-    this.#hooks?.onWait();
-    if (this.#ports.isStopped()) this.session.cancel();
-  }
-
   async #pauseOf(request: OpenRequest, pieces: AsyncIterable<AnswerPiece>): Promise<ClientToolPause | null> {
     for await (const piece of pieces) void piece;
-    const calls = await request.paused.promise;
+    const calls = await request.answered.promise;
     if (calls === null) return null;
     const spent = subtractTokens(this.#tokensRead, this.#tokensReported);
     this.#tokensReported = this.#tokensRead;
-    const pause = { calls: calls.map(({ id, name, args }) => ({ id, name, args })), spent };
-    this.#states.record(request.nth, { state: 'calls', text: request.text, ...pause });
+    const pause = { calls: calls.map(({ id, name, args }): ClientCall => ({ id, name, args })), spent };
+    this.states.record(request.nth, { state: 'calls', text: request.text, ...pause });
     return pause;
   }
 
-  /** Events up to the start of the newest call that ends this request. */
+  /** Events up to the newest call that ends this request. */
   async *#eventsOf(request: OpenRequest): AsyncGenerator<RunEvent> {
-    for (;;) {
-      if (request.calls?.every(({ op }) => op <= this.#opRead) === true) return;
-      const got = await this.#nextEvent(request);
-      if (got === null) continue;
-      this.#next = undefined;
-      if (got.done === true) return;
-      this.#trackEvent(got.value);
-      yield got.value;
+    let calls = request.waiting;
+    try {
+      if (this.#frameRead < request.after) {
+        while (this.#frameRead < request.after) if ((await this.#nextEvent()) === null) return;
+        // Another process has reported it.
+        this.#tokensReported = this.#tokensRead;
+      }
+      for (;;) {
+        if (calls.length > 0 && calls.every(({ id }) => frameOf(id) <= this.#frameRead)) {
+          request.answered.resolve(this.#oneCall ? calls.slice(0, 1) : calls);
+          return;
+        }
+        const event = await this.#nextEvent();
+        if (event === null) return;
+        // The calls of a turn are asked together, so all of them wait when the first is read.
+        if (calls.length === 0 && this.#isClientCall(event)) calls = await this.session.clientCalls();
+        yield event;
+      }
+    } finally {
+      if (this.#openRequest === request) this.#openRequest = null;
+      request.answered.resolve(null);
     }
   }
 
-  /** Null: the request ended while waiting. */
-  #nextEvent(request: OpenRequest): Promise<IteratorResult<RunEvent> | null> {
-    return new Promise((resolve, reject) => {
-      const wake = (): void => resolve(null);
-      request.wake = wake;
-      (this.#next ??= this.#events!.next()).then(resolve, reject);
-    });
+  /** Null: the run has ended. */
+  async #nextEvent(): Promise<RunEvent | null> {
+    const { done, value: event } = await this.#events.next();
+    if (done === true) return null;
+    this.#root ??= event.cell;
+    if (event.type === 'model-end') this.#tokensRead = addTokens(this.#tokensRead, event);
+    if (this.#isClientCall(event)) this.#frameRead = Math.max(this.#frameRead, frameOf(event.question));
+    return event;
   }
 
-  #trackEvent(event: RunEvent): void {
-    this.#root ??= event.cell;
-    if (event.type === 'tool-start' && event.cell === this.#root) this.#opRead = Math.max(this.#opRead, event.op);
-    if (event.type === 'model-end') this.#tokensRead = addTokens(this.#tokensRead, event);
+  #isClientCall(event: RunEvent): event is RunEvent & { readonly type: 'question' } {
+    return event.type === 'question' && event.why === 'client';
   }
 }
+
+const frameOf = (question: string): number => readQuestionId(question)?.frame ?? 0;
 
 async function* collectText(request: OpenRequest, pieces: AsyncIterable<AnswerPiece>): AsyncGenerator<AnswerPiece> {
   for await (const piece of pieces) {

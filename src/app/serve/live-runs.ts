@@ -1,7 +1,7 @@
 // The runs of a server that have not ended, until it stops.
 //
-//   drain-leaves-waiting-runs. A server that stops does not wait for people, and cancels no run that waits for them: it lets go of
-//       it, tells its client so, and whoever answers or resumes it continues it.
+//   drain-leaves-waiting-runs. A server that stops does not wait for people or for clients' tools, and cancels no run that waits for
+//       them: it lets go of it, tells its client so, and whoever answers or resumes it continues it.
 //   waiting-runs-bounded. The number of a caller's runs that wait for people is limited, because they use no slots.
 //   answer-needs-slot. An answer to a run that waits here is given once the run has a slot again: answering many at once does not
 //       take the slots of others.
@@ -9,24 +9,28 @@ import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
 import type { Caller, Clock, ServedRun } from '#contracts';
 import { finishResident } from './resident-sessions.ts';
-import { letGo } from './served-run.ts';
+import type { ClientTools } from './client-tools.ts';
 import type { ActiveRun } from './served-run.ts';
 
 const [waitingMax, retryAfterMs, answerWaitMs] = [1_000, 2_000, 5_000];
 
 export class LiveRuns {
   readonly #clock: Clock;
+  readonly #clients: Pick<ClientTools, 'find'>;
   readonly #runs = new PromptlyReleasingMap<RunId, ActiveRun>();
   /** Requests that wait for a slot or for their run to start. */
   readonly #starting = new PromptlyReleasingMap<number, Promise<ServedRun>>();
-  /** Those that waited for people when the server stopped. */
+  /** Runs that are being resumed without anybody who waits for the answer. */
+  readonly #resuming = new Map<RunId, Promise<unknown>>();
+  /** Those that waited for people or for their client when the server stopped. */
   readonly #left: RunId[] = [];
   #startCount = 0;
   #stopping = false;
   #hasLetGo = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, clients: Pick<ClientTools, 'find'>) {
     this.#clock = clock;
+    this.#clients = clients;
   }
 
   get size(): number {
@@ -81,6 +85,22 @@ export class LiveRuns {
     }
   }
 
+  /** Resolves when the run is no longer being resumed. */
+  async resuming(run: RunId): Promise<void> {
+    await this.#resuming.get(run);
+  }
+
+  /** Once, whoever asks for it: the start of the server, an answer to one of its questions, or a result of its client. */
+  resumeOnce(run: RunId, resume: () => Promise<ServedRun>): Promise<unknown> {
+    const found = this.#resuming.get(run);
+    if (found !== undefined) return found;
+    const resuming = this.whileStarting(resume());
+    this.#resuming.set(run, resuming);
+    const over = (): void => void this.#resuming.delete(run);
+    resuming.then(over, over);
+    return resuming;
+  }
+
   /** While it starts, a server that stops waits for it. */
   whileStarting(started: Promise<ServedRun>): Promise<ServedRun> {
     const nth = this.#startCount++;
@@ -103,9 +123,13 @@ export class LiveRuns {
     this.#runs.delete(run);
   }
 
-  /** A client that disconnects ends its run, unless the run waits for people: an answer can come long after a proxy has given up. */
-  disconnect({ session }: Pick<ActiveRun, 'session'>): void {
-    if (!this.#hasLetGo && !session.waitsForPeople) session.cancel();
+  /**
+   * A client that disconnects ends its run, unless the run waits for people: an answer can come long after a proxy has given up. A run
+   * that waits for its client alone ends, because the client has not heard of its calls.
+   */
+  disconnect({ session, request }: Pick<ActiveRun, 'session' | 'request'>): void {
+    const needsClient = (request.tools ?? []).length > 0;
+    if (!this.#hasLetGo && (needsClient || !session.waitsForPeople)) session.cancel();
   }
 
   /** Waits for those that run; see `LocalAgentService.drain`. */
@@ -120,13 +144,16 @@ export class LiveRuns {
     await Promise.race([this.#idle(), late.promise]);
     stop();
     this.#hasLetGo = true;
-    return [...this.#left, ...letGo(this.#runs.values())];
+    for (const { detach } of this.#runs.values()) detach();
+    return [...new Set([...this.#left, ...this.#runs.values().map(({ session }) => session.run)])];
   }
 
   #leave(active: ActiveRun): void {
-    const { session, client, detach } = active;
-    // One that needs its client cannot be resumed.
-    if (client !== undefined || !session.leave()) return;
+    const { session, detach } = active;
+    const client = this.#clients.find(session);
+    // Its client first gets the answer of its request: the calls that the run waits for.
+    if (client?.isAnswering === true) return void client.answered.then(() => this.#leave(active));
+    if (!session.leave()) return;
     this.#left.push(session.run);
     detach();
   }

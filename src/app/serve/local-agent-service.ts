@@ -38,17 +38,16 @@ import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin, planFork, planResume, startServedRun } from './start-run.ts';
 import type { StartKind } from './start-run.ts';
-import type { ClientRun } from './client-run.ts';
-import { clientToolMsDefault, ClientTools } from './client-tools.ts';
+import { ClientTools, runOfResults } from './client-tools.ts';
+import { continueClientRun, nullIfLost } from './continue-client-run.ts';
 import { findCallerRun, listCallerRuns } from './caller-runs.ts';
-import type { ActiveRun, RunHolds, ServeRunRequest } from './served-run.ts';
-import type { RunSlot } from './slot-queue.ts';
+import type { ActiveRun, RunHolds } from './served-run.ts';
 import { createRunSlot } from './slot-queue.ts';
 import { givesWork, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { LiveRuns } from './live-runs.ts';
 import { KeyedRequests } from './keyed-requests.ts';
-import { serveRun } from './served-run.ts';
+import { serveClientRequest, serveWholeRun } from './served-run.ts';
 import { signalRun } from './signal-run.ts';
 
 export class LocalAgentService implements AgentService {
@@ -64,19 +63,17 @@ export class LocalAgentService implements AgentService {
   readonly checkpoints: CallerCheckpoints;
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
-  /** How a further request of a run is served. */
-  readonly #requests = new WeakMap<ClientRun, { readonly serveRequest: ServeRunRequest; readonly slot: RunSlot }>();
 
   constructor(ports: AgentServicePorts) {
     this.#ports = ports;
-    this.#live = new LiveRuns(ports.clock);
     this.#agents = new CallerAgents(ports.cloister, ports.agents);
     this.#residents = new ResidentSessions(ports.clock);
     this.#allowances = new Allowances(
       () => ports.clock.now(),
       (caller, since) => ports.cloister.runs({ caller, since }),
     );
-    this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault, ports.clients.tools);
+    this.#tools = new ClientTools({ ...ports, live: () => this.#live.values() });
+    this.#live = new LiveRuns(ports.clock, this.#tools);
     this.checkpoints = new LocalCallerCheckpoints({
       ...ports,
       agent: (caller, name) => this.agent(caller, name),
@@ -91,14 +88,14 @@ export class LocalAgentService implements AgentService {
     this.#resumer = new InterruptedRunResumer({
       ...ports,
       isLive: (run) => this.#live.get(run) !== undefined,
-      resume: (caller, run, signal) => this.#live.whileStarting(this.#resumeWithSlot(caller, run, signal, true)),
+      resume: (caller, run, signal) => this.#resumeDetached(caller, run, signal),
     });
     this.questions = new LocalCallerQuestions({
       ...ports,
       follow: (caller, run) => this.#keyed.follow(caller, () => this.find(caller, run)),
       withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
       resume: async (caller, run) => {
-        await this.#live.whileStarting(this.#resumeWithSlot(caller, run, undefined, true));
+        await this.#resumeDetached(caller, run);
         return this.#live.get(run)?.session;
       },
     });
@@ -151,6 +148,11 @@ export class LocalAgentService implements AgentService {
     return this.#startWithSlot(caller, request, signal, { ...kind, detached });
   }
 
+  /** Once, whoever asks for it: the start of the server, an answer to one of its questions, or a result of its client. */
+  #resumeDetached(caller: Caller, run: RunId, signal?: AbortSignal): Promise<unknown> {
+    return this.#live.resumeOnce(run, () => this.#resumeWithSlot(caller, run, signal, true));
+  }
+
   forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
     const start = async (): Promise<ServedRun> => {
       const entry = this.#ports.tokens.actingEntry(caller);
@@ -182,32 +184,30 @@ export class LocalAgentService implements AgentService {
     const release = acquired instanceof Promise ? await acquired : acquired;
     const slot = createRunSlot(slots, slotRequest, release);
     let settle: SettleAllowance | undefined;
-    let client: ClientRun | undefined;
     let resident: ResidentRun | undefined;
     let session: RunSession | undefined;
     let served: ServedRun;
     try {
-      client = this.#tools.openFor(caller, request);
+      const tools = await this.#tools.definitions(caller, request);
       if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = {
         caller: caller.name,
         ...omitUndefined({ only }),
         ...(Object.keys(budget).length === 0 ? {} : { budget }),
+        ...tools,
       };
-      const withTools = client === undefined ? options : { ...options, tools: client.definitions };
-      const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
+      const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, options);
       session = started instanceof Promise ? await started : started;
       if (!session.resident) {
         // Only now is it known that it needs no place among the residents.
         resident?.discard();
         resident = undefined;
       }
-      const held = { caller, agent, request, slot, settle, client, resident };
+      const held = { caller, agent, request, slot, settle, resident };
       served = this.#serve(session, held, detached ? undefined : signal);
     } catch (error) {
       session?.cancel();
-      client?.discard();
       resident?.discard();
       settle?.(session === undefined ? nothingSpent : null);
       slot.close();
@@ -217,33 +217,31 @@ export class LocalAgentService implements AgentService {
     return served;
   }
 
-  async continueRun(
-    caller: Caller,
-    { results, messages }: ClientToolResults,
-    signal?: AbortSignal,
-  ): Promise<ServedRun> {
+  async continueRun(caller: Caller, given: ClientToolResults, signal?: AbortSignal): Promise<ServedRun | null> {
     this.#ports.tokens.actingEntry(caller);
     this.#live.checkOpen();
-    const client = this.#tools.findRun(caller, results);
-    const served = this.#requests.get(client);
-    if (served === undefined) throw new CloisterError('defect', 'A waiting run was not started here.');
-    return served.slot.runWithSlot(() => {
-      try {
-        this.#live.checkOpen();
-        // Another request may have delivered the results while this one was queued.
-        this.#tools.deliver(caller, results);
-      } catch (error) {
-        if (client.isWaiting) served.slot.release();
-        throw error;
-      }
-      for (const text of messages) client.session.addContext(text);
-      this.#runOfRequest.set(caller, client.session.run);
-      return served.serveRequest(signal);
-    }, signal);
+    const run = runOfResults(given.results);
+    const active = run === null ? null : await this.#findWaiting(caller, run);
+    if (active === null) return null;
+    const { activity } = this.#ports.clients;
+    const from = { caller, given, checkOpen: () => this.#live.checkOpen() };
+    const served = await continueClientRun(this.#tools, active, from, { activity, signal });
+    if (served !== null) this.#runOfRequest.set(caller, served.run);
+    return served;
   }
 
-  awaits(caller: Caller, calls: readonly string[]): boolean {
-    return this.#tools.awaits(caller, calls);
+  /** The run of this caller, resumed if nobody owns it. Null: it is unknown, has ended, or cannot be resumed. */
+  #findWaiting(caller: Caller, run: RunId): Promise<ActiveRun | null> {
+    return nullIfLost(async () => {
+      // probe: client-call-of-caller
+      const { summary } = await this.find(caller, run);
+      await this.#live.resuming(run);
+      if (this.#live.get(run) === undefined && summary.state === 'interrupted') await this.#resumeDetached(caller, run);
+      const active = this.#live.get(run);
+      if (active === undefined && summary.state === 'running')
+        throw new CloisterError('run_owned', `Run ${run} is running in another process.`);
+      return active ?? null;
+    });
   }
 
   async do<K extends RunCommandName>(
@@ -285,18 +283,17 @@ export class LocalAgentService implements AgentService {
   }
 
   /**
-   * Waits up to `graceMs` for running runs, but not for people: runs that wait for them are left to be resumed at once. After that, a
-   * client that disconnects no longer ends its run, and the remaining runs are left too. Runs that need their client's tools cannot be
-   * resumed and are cancelled. A second call may use a shorter time. Returns the runs that were left.
+   * Waits up to `graceMs` for running runs, but not for people or clients: runs that wait for them are left to be resumed at once. After
+   * that, a client that disconnects no longer ends its run, and the remaining runs are left too. A second call may use a shorter time.
+   * Returns the runs that were left.
    */
   drain(graceMs: number): Promise<readonly RunId[]> {
     this.#resumer.stop();
-    this.#tools.stop();
     return this.#live.drain(graceMs);
   }
 
   #serve(session: RunSession, held: RunHolds, signal: AbortSignal | undefined): ServedRun {
-    const { caller, agent, slot, settle, client, resident } = held;
+    const { caller, agent, request, slot, settle, resident } = held;
     const { run, outcome } = session;
     const { clock, clients, ended } = this.#ports;
     const reported = Promise.withResolvers<RunOutcome>();
@@ -312,8 +309,7 @@ export class LocalAgentService implements AgentService {
       detach: () =>
         reported.reject(new CloisterError('server_stopping', `Run ${run} was not finished; it can be resumed.`)),
     };
-    const serveRequest = serveRun(active, clients.activity);
-    if (client !== undefined) this.#requests.set(client, { serveRequest, slot });
+    const client = (request.tools ?? []).length > 0 ? this.#tools.attach(caller, session) : null;
     this.#live.add(active);
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);
@@ -330,6 +326,8 @@ export class LocalAgentService implements AgentService {
       this.#resumer.resumeLater();
     });
     outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
-    return serveRequest(signal);
+    if (client === null) return serveWholeRun(active, clients.activity, signal);
+    const first = { oneCall: request.oneCall === true, after: -1, waiting: [] };
+    return serveClientRequest(active, client, first, { activity: clients.activity, signal });
   }
 }

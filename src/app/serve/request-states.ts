@@ -10,8 +10,13 @@ const [charsMax, endedMax] = [256 * 1024, 16];
 /** The responses of one run, counted from 1. */
 export class RequestStates {
   readonly #states = new Map<number, { readonly state: RequestState; readonly chars: number }>();
-  #newest = 0;
+  #newest: number;
   #chars = 0;
+
+  /** `before`: at least as many as requests were answered before, by another process. */
+  constructor(before = 0) {
+    this.#newest = before;
+  }
 
   /** Returns the number of the new request. */
   begin(): number {

@@ -123,4 +123,5 @@ export const givesWork: Readonly<Record<RunCommandName, boolean>> = {
   finish: false,
   cancel: false,
   answer: false,
+  'add-tools': false,
 };

@@ -1,15 +1,13 @@
 // A run as its caller sees it.
 //
 //   served-run-ends-with-client. The run ends when its client disconnects, unless the client has its answer.
-//   served-run-waits-without-slot. The run holds no slot while it waits for its client; the request that continues it has
-//       acquired one.
+//   served-run-waits-without-slot. The run holds no slot while it waits for its client or for people; the request that continues it
+//       has acquired one.
 import { CloisterError } from '#base';
-import type { RunId } from '#base';
-import { outcomeAsSeen, seesCauses } from '#contracts';
+import { seesCauses } from '#contracts';
 import type { Agent, AgentRequest, Caller, CallerQuestion, RunOutcome, RunSession, ServedRun } from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
 import { answerPieces, eagerEvents } from './answer-pieces.ts';
-import type { PiecesOptions } from './answer-pieces.ts';
 import type { ClientRun } from './client-run.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import type { RunSlot } from './slot-queue.ts';
@@ -21,8 +19,6 @@ export type RunHolds = {
   readonly request: AgentRequest;
   readonly slot: RunSlot;
   readonly settle: SettleAllowance | undefined;
-  /** Set if the run cannot continue without its client. */
-  readonly client: ClientRun | undefined;
   /** Set for a resident. */
   readonly resident: ResidentRun | undefined;
 };
@@ -41,39 +37,25 @@ export type ActiveRun = RunHolds & {
   readonly detach: () => void;
 };
 
-/** Leaves runs to be resumed, and returns them; cancels those that cannot be, because they need their client. */
-export const letGo = (runs: readonly ActiveRun[]): readonly RunId[] => {
-  for (const { session, client, detach } of runs) {
-    if (client !== undefined) session.cancel();
-    else detach();
-  }
-  return runs.filter(({ client }) => client === undefined).map(({ session }) => session.run);
-};
-
-/** Serves one request of the run: the only one, or one of several if the client has tools. */
-export type ServeRunRequest = (signal: AbortSignal | undefined) => ServedRun;
-
-/** `activity`: the answer includes descriptions of activity. Must be called as soon as the run starts; it would otherwise miss the first events. */
-export const serveRun = (active: ActiveRun, activity: boolean): ServeRunRequest => {
-  const { session, client, caller } = active;
+/** Serves one request of a run whose client has tools. */
+export const serveClientRequest = (
+  active: ActiveRun,
+  client: ClientRun,
+  request: Omit<Parameters<ClientRun['serveRequest']>[1], 'end' | 'onDisconnect'>,
+  { activity, signal }: { readonly activity: boolean; readonly signal: AbortSignal | undefined },
+): ServedRun => {
+  const { session, caller, onDisconnect, outcome: end } = active;
   const { sees = 'answers' } = caller;
   const options = { answerOnly: isAnswerOnly(active), activity };
-  if (client === undefined) return (signal) => serveWholeRun(active, options, signal);
-  client.attach(session);
-  return (signal) => {
-    const hooks = { onDisconnect: active.onDisconnect, onWait: () => active.slot.release() };
-    const { pieces, outcome: whole, ...part } = client.serveRequest(options, hooks, signal);
-    const outcome = whole.then((end) => outcomeAsSeen(end, sees));
-    outcome.catch(() => undefined);
-    return { ...runInfo(active), ...part, outcome, events: () => session.events({ sees }), pieces: () => pieces };
-  };
+  const { pieces, ...part } = client.serveRequest(options, { ...request, end, onDisconnect }, signal);
+  return { ...runInfo(active), ...part, events: () => session.events({ sees }), pieces: () => pieces };
 };
 
 /** A further reader of a run that is running. The run does not end when this one leaves. Throws `run_owned` if its client has tools. */
 export const serveActive = (active: ActiveRun, activity: boolean): ServedRun => {
-  if (active.client !== undefined)
+  if ((active.request.tools ?? []).length > 0)
     throw new CloisterError('run_owned', `Run ${active.session.run} waits for its client, or works for it.`);
-  return serveWholeRun(active, { answerOnly: isAnswerOnly(active), activity }, undefined);
+  return serveWholeRun(active, activity, undefined);
 };
 
 const isAnswerOnly = ({ agent, request }: ActiveRun): boolean =>
@@ -88,7 +70,8 @@ const runInfo = ({ session, agent, startedAt, caller }: ActiveRun) => ({
   causes: async () => (seesCauses(caller.sees) ? session.causes() : undefined),
 });
 
-const serveWholeRun = (active: ActiveRun, options: PiecesOptions, signal: AbortSignal | undefined): ServedRun => {
+/** Must be called as soon as the run starts; it would otherwise miss the first events. `activity`: the answer describes activity. */
+export const serveWholeRun = (active: ActiveRun, activity: boolean, signal: AbortSignal | undefined): ServedRun => {
   const { session, caller, request, onDisconnect, outcome } = active;
   const shown = session.events({ sees: caller.sees ?? 'answers', details: request.details === true });
   const events = request.stream === true ? eagerEvents(shown, session.outcome, signal) : shown;
@@ -100,7 +83,7 @@ const serveWholeRun = (active: ActiveRun, options: PiecesOptions, signal: AbortS
     ...runInfo(active),
     outcome,
     events: () => events,
-    pieces: () => answerPieces(events, outcome, options),
+    pieces: () => answerPieces(events, outcome, { answerOnly: isAnswerOnly(active), activity }),
     asked: async () => {
       const questions = await whenAsked(active);
       over();

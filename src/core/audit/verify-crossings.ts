@@ -92,7 +92,8 @@ const verifyGrant = (
     problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${direction}`);
   // A caller may always pass in its own history and instructions, and the files that the agent wrote in the same conversation.
   const isCallersOwn =
-    (entry.kind === 'history' || entry.kind === 'file' || entry.kind === 'share') && from === 'outside';
+    (entry.kind === 'history' || entry.kind === 'file' || entry.kind === 'share' || entry.kind === 'tools') &&
+    from === 'outside';
   if (
     granted &&
     direction !== undefined &&
@@ -109,7 +110,9 @@ const answerFault = ({ cell, record, contents }: Frame, { from, to, entry }: Led
   if (from !== 'outside' || to !== cell || record.type !== 'ruling') return 'an answer cannot cross in such a record';
   const content = contents?.find((one) => one.cell === cell && one.seq === entry.seq)?.content ?? '{}';
   const { text, args } = JSON.parse(content) as { readonly text?: Json; readonly args?: Json };
-  const isSaid = text === undefined || text === record.reason;
+  // What a client's tool returned is not repeated in the ruling.
+  const isResult = record.reason === undefined && record.right === 'caller';
+  const isSaid = text === undefined || text === record.reason || isResult;
   const isWritten = canonicalJson(args ?? null) === canonicalJson(record.args ?? null);
   return isSaid && isWritten ? null : 'the answer is not what the ruling says';
 };
@@ -141,7 +144,7 @@ const mayCross = ({ cells, definitions }: RunRecords, lower: CrossingEnd, kind: 
 
 type Direction = 'down' | 'up';
 const allowed: Record<Direction, readonly CrossingKind[]> = {
-  down: ['goal', 'note', 'share', 'history', 'file', 'attachment'],
+  down: ['goal', 'note', 'share', 'history', 'file', 'attachment', 'tools'],
   up: ['result', 'note'],
 };
 
@@ -170,6 +173,7 @@ const isInRightRecord = (
   if (kind === 'file') return record.type === 'open' && record.birth.cell === to && record.conversation !== undefined;
   if ((kind === 'share' && from === 'outside') || kind === 'attachment')
     return record.type === 'open' && record.birth.cell === to;
+  if (kind === 'tools') return record.type === 'give' && record.to === to;
   if (kind === 'share' || kind === 'history')
     return (
       (record.type === 'give' && record.to === to) ||

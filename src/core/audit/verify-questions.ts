@@ -2,10 +2,22 @@
 //
 //   audit-marked-calls. No step of a marked tool without rulings before it that allow it: by people who had the right then, enough of
 //       them, for exactly these arguments, and for one call.
-import { canonicalJson, isObject, sha256 } from '#base';
+//   audit-client-results. The result of a client's tool is what crossed with the one ruling of the run's caller, about a call that the
+//       model made of a tool that the client has.
+import { canonicalJson, isObject, sha256, utf8Bytes } from '#base';
 import type { CellId, ErrorCode, Hash, Json, JsonObject } from '#base';
-import type { ApprovalMark, Frame, ModelReply, Question, QuestionResult, RecordOf } from '#contracts';
-import { approvalMark } from '#core/rules';
+import type {
+  AnswerContent,
+  ApprovalMark,
+  Frame,
+  GivenTools,
+  ModelReply,
+  Question,
+  QuestionResult,
+  RecordOf,
+  ToolResultValue,
+} from '#contracts';
+import { approvalMark, preview } from '#core/rules';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import type { BeginFrameRecord, CellRecords, RunRecords, SettleFrameRecord } from './records.ts';
@@ -56,13 +68,43 @@ export class QuestionsCheck {
     );
     if (!isCalled(cell, question) && !wasWritten)
       this.#problems.add('question-asked', where, 'its model made no such call');
+    if (question.why === 'client') this.#verifyClientCall(frame, begin, cell, question);
     const mark = question.why === 'tool' ? this.#markOf(cell, question.tool) : undefined;
     if (canonicalJson(ruleOf(mark)) !== canonicalJson(question.rule ?? {}))
       this.#problems.add('question-asked', where, 'its definition has another rule about who may answer');
   }
 
+  #verifyClientCall(
+    frame: Frame,
+    { op, until = 0, about }: BeginFrameRecord,
+    cell: CellRecords,
+    asked: Question,
+  ): void {
+    const where = problemLocation(frame, frame.cell, op);
+    const ms = this.#clientTools(cell).get(asked.tool);
+    if (ms === undefined || cell.birth.parent !== null)
+      return this.#problems.add('question-asked', where, `its client has no tool ${asked.tool}`);
+    if (until !== frame.at + ms) this.#problems.add('question-asked', where, 'its client has another time for a call');
+    const mark = this.#markOf(cell, asked.tool);
+    if (mark !== undefined && mark.when === undefined && typeof about?.['ask'] !== 'number')
+      this.#problems.add('question-call', where, `${asked.tool} is marked, and nobody was asked`);
+  }
+
+  /** The tools of its client, with the time for a call: those of its definition, and those that crossed since. */
+  #clientTools({ birth, received }: CellRecords): ReadonlyMap<string, number> {
+    const { client = {}, tools = [] } = this.#records.definitions.get(birth.digest) ?? {};
+    const all = new Map(Object.entries(client));
+    for (const { entry, content } of received.values()) {
+      if (entry.kind !== 'tools' || entry.verdict !== 'granted' || content === undefined) continue;
+      const given = JSON.parse(content) as GivenTools;
+      for (const { name } of given.tools)
+        if (!all.has(name) && !tools.some((tool) => tool.name === name)) all.set(name, given.timeoutMs);
+    }
+    return all;
+  }
+
   #verifyRuling(frame: RulingFrame): void {
-    const { op, by, right, verdict, argsHash, args, remember } = frame.record;
+    const { op, by, right, verdict, argsHash, args, remember, reason } = frame.record;
     const where = problemLocation(frame, frame.cell, op);
     const ask = this.#asked.get(`${frame.cell}/${op}`);
     if (ask === undefined) return this.#problems.add('question-ruling', where, 'nothing was asked');
@@ -83,10 +125,16 @@ export class QuestionsCheck {
       args !== undefined && (verdict !== 'allow' || remember !== undefined || question.why !== 'tool')
         ? 'it cannot change arguments'
         : null,
+      question.why !== 'client' && (answerText(frame) ?? reason) !== reason ? 'another answer crossed' : null,
+      question.why === 'client' && (right !== 'caller' || remember !== undefined)
+        ? 'only the caller of the run has the result of a tool of its client'
+        : null,
     ];
     for (const fault of faults) if (fault !== null) this.#problems.add('question-ruling', where, fault);
     rulings.push(frame);
-    if (remember === 'run' && verdict === 'allow') this.#remembered.set(frame.no, coverage(ask));
+    // Where several people must allow a call, all of them must have meant later ones too.
+    if (rulings.every(({ record }) => record.remember === 'run') && verdict === 'allow')
+      this.#remembered.set(frame.no, coverage(ask));
   }
 
   #verifyEnd(frame: Frame, settle: SettleFrameRecord, ask: AskRecords): void {
@@ -113,7 +161,8 @@ export class QuestionsCheck {
     const said = last?.contents?.find(({ kind, cell }) => kind === 'answer' && cell === frame.cell)?.seq;
     if (said !== result.said)
       this.#problems.add('question-ruling', where, 'it names another answer than the one that crossed');
-    if (result.verdict === 'allow')
+    // What a client says has failed was called, too.
+    if (result.verdict === 'allow' || ask.question.why === 'client')
       ask.allowed = last?.record.args === undefined ? ask.question.argsHash : hashOf(last.record.args);
   }
 
@@ -123,7 +172,7 @@ export class QuestionsCheck {
     const ask = this.#asked.get(`${frame.cell}/${no}`);
     if (ask === undefined || ask.result === null)
       return this.#problems.add('question-call', where, 'the question that it names has not been answered');
-    const isStep = begin.do === 'step';
+    const isStep = begin.do === 'step' || begin.do === 'ask';
     if (isStep && ask.usedBy !== null) this.#problems.add('question-call', where, 'its question allowed another call');
     ask.usedBy ??= begin.op;
     const called = begin.name.slice(begin.name.indexOf(':') + 1);
@@ -136,7 +185,9 @@ export class QuestionsCheck {
   #verifyCall(frame: Frame, settle: SettleFrameRecord, begin: BeginFrameRecord, cell: CellRecords): void {
     const where = problemLocation(frame, frame.cell, begin.op);
     const ask = begin.about?.['ask'];
-    const { allowed = null } = typeof ask === 'number' ? (this.#asked.get(`${frame.cell}/${ask}`) ?? {}) : {};
+    const asked = typeof ask === 'number' ? this.#asked.get(`${frame.cell}/${ask}`) : undefined;
+    if (asked?.question.why === 'client') return this.#verifyResult(frame, settle, asked);
+    const allowed = asked?.allowed ?? null;
     const code = settle.failure?.code;
     const wasMade = settle.ok || code === undefined || !unmadeCalls.includes(code);
     if (typeof ask === 'number') {
@@ -145,9 +196,25 @@ export class QuestionsCheck {
       return;
     }
     const tool = calledTool(begin);
+    if (tool !== undefined && this.#clientTools(cell).has(tool) && wasMade)
+      return this.#problems.add('question-call', where, `${tool} is a tool of the client, which was not asked`);
     const mark = tool === undefined ? undefined : this.#markOf(cell, tool);
     if (mark !== undefined && mark.when === undefined && wasMade)
       this.#problems.add('question-call', where, `${tool} is marked, and nobody was asked`);
+  }
+
+  #verifyResult(frame: Frame, { op, ok, value, failure }: SettleFrameRecord, { result, rulings }: AskRecords): void {
+    const last = rulings.at(-1);
+    const text = (last === undefined ? undefined : answerText(last)) ?? '';
+    const isSame = ok
+      ? result?.verdict === 'allow' && isResultOf(text, value as unknown as ToolResultValue)
+      : failure?.code !== 'tool_failed' || (result?.verdict === 'deny' && failure.detail === text);
+    if (!isSame)
+      this.#problems.add(
+        'question-call',
+        problemLocation(frame, frame.cell, op),
+        'its result is not what the client sent',
+      );
   }
 
   #markOf(cell: CellRecords, name: string): ApprovalMark | undefined {
@@ -191,6 +258,19 @@ const unmadeCalls: readonly ErrorCode[] = [
   'tool_call_cut',
   'cancelled',
 ];
+
+/** What the cell hears of a ruling, if it hears words. */
+const answerText = ({ cell, contents }: Frame): string | undefined => {
+  const said = contents?.find((one) => one.kind === 'answer' && one.cell === cell);
+  return said === undefined ? undefined : (JSON.parse(said.content) as AnswerContent).text;
+};
+
+const isResultOf = (text: string, { text: shown, output }: ToolResultValue): boolean =>
+  output === undefined
+    ? shown === text
+    : output.bytes === utf8Bytes(text) &&
+      output.ref === sha256(text) &&
+      shown === preview(text, output.name, output.shown);
 
 const calledTool = ({ do: kind, name }: BeginFrameRecord): string | undefined => {
   if (kind === 'step' && name.startsWith('tool:')) return name.slice('tool:'.length);

@@ -18,6 +18,7 @@ import type {
   Redact,
   RunPorts,
   SessionWorld,
+  WaitingCall,
 } from '#contracts';
 import { Door } from '#core/crossings';
 import { Account, Accounts, hasMailbox } from '#core/events';
@@ -154,6 +155,10 @@ export class LocalRun {
   /** Created on first use: most runs have no mail. */
   get mail(): MailDelivery {
     return (this.#mail ??= new MailDelivery(this.door));
+  }
+
+  get waitingCalls(): readonly WaitingCall[] {
+    return this.#questions?.clientCalls(this.ports.run) ?? [];
   }
 
   /** Its questions to people. Created with the first one. */

@@ -6,7 +6,8 @@
 //   question-settles-once. The first ruling that decides it is the last that is taken.
 //   expired-is-denied. Nobody's silence allows a call.
 import { CloisterError, omitUndefined } from '#base';
-import type { CellId, Failure, Hash, Json } from '#base';
+import type { CellId, Failure, Hash, Json, RunId } from '#base';
+import { questionId } from '#contracts';
 import type {
   Agent,
   AnswerContent,
@@ -22,6 +23,7 @@ import type {
   RunCommand,
   RunPorts,
   Settlement,
+  WaitingCall,
 } from '#contracts';
 import type { Door } from '#core/crossings';
 import { argumentsHash, Questions, saidIn, verdictOf } from '#core/events';
@@ -102,15 +104,17 @@ export class QuestionRoom {
     if (asked === undefined || waiting === undefined) throw new CloisterError('question_answered');
     // probe: ruling-by
     if (!mayAnswer(asked.question, answer, this.#run.requestedBy)) throw new CloisterError('question_unknown');
+    // probe: ruling-once-each
     if (asked.rulings.some(({ by }) => by === answer.by))
       throw new CloisterError('question_answered', `${answer.by} has answered it; others must do so too.`);
     if (this.#run.time() >= asked.until) throw new CloisterError('question_answered', 'It has expired.');
     // probe: ruling-hash
     if (answer.sha256 !== asked.question.argsHash) throw new CloisterError('question_changed');
-    const ruling = this.#ruling(asked, waiting, answer);
+    const safe = this.#redacted(waiting.cell.agent, answer);
+    const ruling = this.#ruling(asked, waiting, safe);
     const at = this.#run.time();
     const decided = verdictOf(asked.question, [...asked.rulings, ruling]);
-    const content = decided === null ? null : answerContent(asked, ruling);
+    const content = decided === null ? null : answerContent(asked, ruling, safe.reason);
     // probe: answer-crosses
     if (content !== null) this.#cross(waiting.cell.cellId, JSON.stringify(content), at);
     // probe: ruling-record
@@ -122,6 +126,18 @@ export class QuestionRoom {
     waiting.stopTimer();
     this.#settle(waiting, /* probe: ruling-verdict */ { verdict: decided, ...saidIn(frame) });
     return decided === 'allow' ? 'allowed' : 'denied';
+  }
+
+  /** The calls of client tools that wait, in the order in which they were asked. */
+  clientCalls(run: RunId): readonly WaitingCall[] {
+    return this.fold.all
+      .filter(({ frame, question }) => question.why === 'client' && this.#waiting.has(frame))
+      .map(({ frame, question: { tool, args, argsHash } }) => ({
+        id: questionId(run, frame),
+        name: tool,
+        args,
+        sha256: argsHash,
+      }));
   }
 
   #settle({ cell, started }: WaitingQuestion, result: QuestionResult): void {
@@ -143,11 +159,19 @@ export class QuestionRoom {
     if ('refused' in passed) throw new CloisterError('crossing_refused', `The answer was refused: ${passed.refused}.`);
   }
 
-  #ruling({ op, question }: AskedQuestion, { cell, started }: WaitingQuestion, answer: Answer): Ruling {
-    const { by, right, allow, sha256, remember, id } = answer;
-    const redact = this.#run.redactFor(cell.agent);
-    const reason = answer.reason === undefined ? undefined : (redact?.text(answer.reason) ?? answer.reason);
-    const args = answer.args === undefined ? undefined : (redact?.json(answer.args) ?? answer.args);
+  #redacted(agent: Agent, answer: Answer): Answer {
+    const { reason, args } = answer;
+    const redact = this.#run.redactFor(agent);
+    return {
+      ...answer,
+      ...(reason === undefined ? {} : { reason: (redact?.text(reason) ?? reason).toWellFormed() }),
+      ...(args === undefined ? {} : { args: redact?.json(args) ?? args }),
+    };
+  }
+
+  #ruling({ op, question }: AskedQuestion, { started }: WaitingQuestion, answer: Answer): Ruling {
+    const { by, right, allow, sha256, args, reason, remember, id } = answer;
+    if (question.why === 'client' && right !== 'caller') throw new CloisterError('question_unknown');
     if (question.why === 'agent' && allow) checkAnswerText(question, reason ?? '');
     if (args !== undefined) {
       if (!allow || question.why !== 'tool' || remember !== undefined)
@@ -161,13 +185,15 @@ export class QuestionRoom {
     if (remember !== undefined && (!allow || question.why !== 'tool'))
       throw new CloisterError('answer_invalid', '`remember`: only with `allow: true` for a marked tool.');
     const changed = args !== undefined && argumentsHash(args) !== question.argsHash ? args : undefined;
+    // A result of a client may be long, and is in the log as what crossed.
+    const words = question.why === 'client' ? undefined : reason;
     return {
       op,
       by,
       right,
       verdict: allow ? 'allow' : 'deny',
       argsHash: sha256 as Hash,
-      ...omitUndefined({ args: changed, reason, remember }),
+      ...omitUndefined({ args: changed, reason: words, remember }),
       signal: id,
     };
   }
@@ -191,7 +217,12 @@ const checkAnswerText = ({ args: { options } }: Question, text: string): void =>
 };
 
 /** What the cell hears; null: nothing but the verdict. */
-const answerContent = ({ question }: AskedQuestion, { verdict, args, reason }: Ruling): AnswerContent | null => {
-  const text = verdict === 'deny' || question.why === 'agent' ? reason : undefined;
+const answerContent = (
+  { question: { why } }: AskedQuestion,
+  { verdict, args }: Ruling,
+  said: string | undefined,
+): AnswerContent | null => {
+  if (why === 'client') return { text: said ?? '' };
+  const text = verdict === 'deny' || why === 'agent' ? said : undefined;
   return text === undefined && args === undefined ? null : omitUndefined({ text, args });
 };

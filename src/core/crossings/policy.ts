@@ -71,6 +71,10 @@ const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic, u
     case 'answer':
       // The run crosses one only for a question that the cell asked, from somebody who may answer it.
       return from === 'outside' && to !== 'outside' ? kind : null;
+    case 'tools':
+      // More of what the run was started with: tools of its client.
+      if (from !== 'outside' || to === 'outside' || to.parent !== null) return null;
+      return to.agent.definition.client === undefined ? null : kind;
     case 'result':
       if (from === 'outside' || endOf(to) !== (from.parent ?? 'outside')) return null;
       return /* probe: policy-result */ has(from, kind) ? kind : null;

@@ -33,12 +33,22 @@ const words: Readonly<Record<string, (given: Described) => string>> = {
       ? `tool ${name}, from your request`
       : `tool ${name} of ${given.cell.birth.agent}`;
   },
+  'given-tool': (given) => `tool ${toolName(given)}, from a later request`,
   'listed-tool': (given) => `tool ${toolName(given)}, from its server`,
   goal: (given) => describeGoal(given),
   task: (given) => describeGoal(given),
   reply: () => 'its own reply',
   'tool-result': (given) =>
     `${operation(given)?.settled.ok === false ? 'error' : 'result'} of tool ${calledTool(given)}`,
+  denied: (given) => {
+    const settled = operation(given)?.settled;
+    const isExpired = settled?.ok === false && settled.failure.code.endsWith('_expired');
+    return isExpired
+      ? 'note of the runtime: nobody answered'
+      : `a person who did not allow the call of tool ${calledTool(given)}`;
+  },
+  edited: (given) => `a person who changed the call of tool ${calledTool(given)}`,
+  answered: () => 'a person, who was asked',
   'child-result': (given) => `result of agent ${calledTool(given)}`,
   gather: () => 'results of the agents that it asked',
   received: () => 'messages that it received',

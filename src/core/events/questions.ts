@@ -74,8 +74,8 @@ export class Questions {
     }
     const result = record.ok ? (record.value as unknown as QuestionResult) : null;
     const last = asked.rulings.at(-1);
-    // Only the ruling that allowed the call covers others.
-    if (result?.verdict === 'allow' && last?.remember === 'run')
+    // Only rulings that allowed the call cover others, and only if all of these people meant so.
+    if (result?.verdict === 'allow' && last !== undefined && asked.rulings.every(({ remember }) => remember === 'run'))
       (this.#remembered ??= new Map()).set(coverage(asked), last.frame);
     // probe: question-over
     if (this.#keepsEnded) this.#asked.set(key, { ...asked, ended: { at, result } });
@@ -101,14 +101,16 @@ export const verdictOf = (
   if (rulings.some(({ verdict }) => verdict === 'deny')) return 'deny';
   const people = new Map<Hash, Set<string>>();
   for (const { by, args } of rulings) {
+    // probe: quorum-args
     const allowed = args === undefined ? argsHash : argumentsHash(args);
+    // probe: quorum-people
     people.set(allowed, (people.get(allowed) ?? new Set()).add(by));
   }
   return [...people.values()].some((named) => named.size >= peopleNeeded(rule)) ? 'allow' : null;
 };
 
 /** How many people must allow a call. */
-export const peopleNeeded = (rule: ApprovalRule | undefined): number => rule?.need ?? 1;
+export const peopleNeeded = (rule: ApprovalRule | undefined): number => /* probe: quorum-need */ rule?.need ?? 1;
 
 /** The hash by which an answer names the arguments that it is about. */
 export const argumentsHash = (args: JsonObject): Hash => sha256(canonicalJson(args));

@@ -47,6 +47,8 @@ const looksBuiltin = /^(?:read|write|list|spawn|shutdown|send|receive)_/u;
 
 const checkTools = ({ tools = [], agents = [], skills = [], gather }: ExpandedOptions, reject: RejectField): void => {
   for (const [index, tool] of tools.entries()) {
+    if (typeof tool === 'object' && 'outside' in tool && tool.outside === true)
+      reject(`tools[${index}].outside`, 'none: only tools of a request are called by the client');
     if (typeof tool !== 'string' || isBuiltin(tool) || !looksBuiltin.test(tool)) continue;
     if (tool === skillToolName) reject(`tools[${index}]`, 'other tools: `read_skill` comes with `skills`');
     const suggestion = nearestName(tool, builtins);

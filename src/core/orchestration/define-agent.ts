@@ -26,7 +26,7 @@ import type {
   ToolSchema,
   NamedSource,
 } from '#contracts';
-import { spawnCapsDefault } from '#core/registry';
+import { resolveLimits, spawnCapsDefault } from '#core/registry';
 import { askPersonTool, builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool } from '#core/session';
 import { addMarks, toToolName } from '#core/rules';
 import { givenMarks, marksInForce } from './approval-marks.ts';
@@ -214,6 +214,7 @@ export const completeDefinition = (fields: AgentFields): Agent => {
     ...(topics.hear.length + topics.say.length === 0 ? {} : { topics }),
     ...(team === null ? {} : { team: team.rules }),
     ...(resources.given === undefined ? {} : { given: resources.given }),
+    ...clientTools(resources.tools, resolveLimits(limits, true).questionTimeout),
     ...(Object.keys(approve).length === 0 ? {} : { approve }),
     ...(asks ? { asks } : {}),
     limits,
@@ -223,6 +224,13 @@ export const completeDefinition = (fields: AgentFields): Agent => {
     budget,
   });
   return Object.freeze({ ...fields, definition, digest: sha256(canonicalJson(definition as unknown as Json)) });
+};
+
+const clientTools = (tools: readonly CallableTool[], waitMs: number): Pick<AgentDefinition, 'client'> => {
+  const client = Object.fromEntries(
+    tools.flatMap(({ name, outside, timeoutMs = waitMs }) => (outside === true ? [[name, timeoutMs]] : [])),
+  );
+  return Object.keys(client).length === 0 ? {} : { client };
 };
 
 /** The agents that it may start itself. */

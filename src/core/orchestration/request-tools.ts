@@ -4,7 +4,7 @@
 //   request-tools-replace-nothing. They never replace one of the agent's own tools, and add nothing to its system prompt.
 import { CloisterError, isObject } from '#base';
 import { checkShape, listOf, object } from '#base/shapes';
-import type { Agent, AgentDefinition, ToolDefinition } from '#contracts';
+import type { Agent, AgentDefinition, ToolDefinition, ToolSchema } from '#contracts';
 import { approvalMark, toToolName } from '#core/rules';
 import { toCallableTool } from '#core/session';
 import { completeDefinition } from './define-agent.ts';
@@ -19,7 +19,8 @@ export const addRequestTools = (agent: Agent, asked: readonly ToolDefinition[]):
   for (const tool of tools) {
     if (tool.instructions !== undefined)
       reject(`tools.${tool.name}.instructions`, 'none: only tools of a definition have instructions');
-    if ((tool.repeat ?? 'never') !== 'never') reject(`tools.${tool.name}.repeat`, 'never: the run cannot be resumed');
+    if (tool.outside !== true && (tool.repeat ?? 'never') !== 'never')
+      reject(`tools.${tool.name}.repeat`, 'never: the run cannot be resumed');
   }
   const given = tools.map(({ name }) => name);
   const folded = given.map((name) => name.toLowerCase());
@@ -61,17 +62,33 @@ export const withoutRequestTools = (agent: Agent): Agent => {
   return completeDefinition({ ...agent, resources: { ...own, tools } });
 };
 
-/** The same agent with the request tools that the run's log lists. They can be shown, but calling one throws. */
-export const withRecordedTools = (agent: Agent, recorded: Pick<AgentDefinition, 'tools' | 'approve'>): Agent => {
+/** The same agent with the request tools that the run's log lists. Those of its client can be called; calling another one throws. */
+export const withRecordedTools = (
+  agent: Agent,
+  recorded: Pick<AgentDefinition, 'tools' | 'approve' | 'client'>,
+): Agent => {
   const tools = recorded.tools
     .filter(({ name }) => !isTaken(agent, name))
     .map((tool) => {
       const mark = approvalMark(recorded.approve, tool);
       const approve = mark === undefined ? {} : { approve: mark.when === undefined ? (true as const) : () => true };
-      return { ...tool, ...approve, execute: refuseCall };
+      const timeoutMs = recorded.client?.[tool.name];
+      const client = timeoutMs === undefined ? {} : { outside: true as const, timeoutMs };
+      return { ...tool, ...approve, ...client, execute: refuseCall };
     });
   return tools.length === 0 ? agent : addRequestTools(agent, tools);
 };
+
+/** Checks tools that a client brings while its run works, as those that came with its request. Throws `options_invalid`. */
+export const checkLaterTools = (agent: Agent, tools: readonly ToolSchema[]): void =>
+  void addRequestTools(
+    agent,
+    tools.map((tool) => ({ ...tool, outside: true, execute: refuseCall })),
+  );
+
+/** The request tools that are gone with the process that had them. */
+export const lostTools = ({ resources: { given = [], tools } }: Agent): readonly string[] =>
+  given.filter((name) => tools.find((tool) => tool.name === name)?.outside !== true);
 
 const refuseCall = (): never => {
   throw new CloisterError('tools_gone');

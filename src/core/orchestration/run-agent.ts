@@ -22,7 +22,7 @@ import type {
 import { answerReserve, earliestDeadline, lowerCaps, partyOf, readRecordedRun } from '#core/cells';
 import type { RecordedRun } from '#core/cells';
 import { withOutputFormat } from './define-agent.ts';
-import { withRecordedTools } from './request-tools.ts';
+import { lostTools, withRecordedTools } from './request-tools.ts';
 import { Run } from './run.ts';
 import type { RootCellSeed } from './run.ts';
 
@@ -140,11 +140,9 @@ export const checkResume = (frames: readonly Frame[], findAgent: AgentLookup): R
   const recorded = readRecordedRun(frames);
   if (frames.some(({ record }) => record.type === 'close')) throw new CloisterError('run_ended');
   const agent = resolveRootAgent(recorded, findAgent);
-  if (agent.resources.given !== undefined)
-    throw new CloisterError(
-      'tools_gone',
-      `Agent "${agent.name}" was given these tools: ${agent.resources.given.join(', ')}.`,
-    );
+  const lost = lostTools(agent);
+  if (lost.length > 0)
+    throw new CloisterError('tools_gone', `Agent "${agent.name}" was given these tools: ${lost.join(', ')}.`);
   if (agent.digest !== recorded.root.birth.digest)
     throw new CloisterError(
       'replay_differs',

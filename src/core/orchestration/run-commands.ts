@@ -1,12 +1,13 @@
 // What somebody outside asks of a run in progress: one function for each command.
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
-import type { Crossed, History, RunCommandTable, SharedMessage } from '#contracts';
+import type { Crossed, GivenTools, History, RunCommandTable, SharedMessage } from '#contracts';
 import type { LiveCell, LocalRun } from '#core/cells';
 import { shutdownGraceMs } from '#core/session';
 import { routeTo, sendFromOutside, sendTasks } from './external-mail.ts';
 import { findLiveAgent, findMember } from './live-agents.ts';
 import { startFromOutside, whenCaughtUp } from './outside-spawn.ts';
+import { checkLaterTools } from './request-tools.ts';
 import { contextToShare } from './share.ts';
 import type { TeamMailbox } from './task-intake.ts';
 import type { TeamSessionRunner } from './team-session-runner.ts';
@@ -57,6 +58,12 @@ export const runCommands: RunCommandTable<CommandTarget> = {
     run.assertRunning();
     sendTasks(run, JSON.stringify(run.team.intake.check(tasks, teamMailbox(run))));
   },
+  'add-tools': async (run, { tools, timeoutMs }) => {
+    run.assertRunning();
+    await whenCaughtUp(run);
+    run.assertRunning();
+    return addTools(run, { tools, timeoutMs });
+  },
   answer: async (run, { do: _do, ...answer }) => {
     run.assertRunning();
     await whenCaughtUp(run);
@@ -106,6 +113,34 @@ const addContext = (run: LocalRun, text: string): void => {
   run.root.receivedCrossings.addFromFrame(run.write(to, at, { type: 'give', to }));
   if ('refused' in passed) throw new CloisterError('crossing_refused', `${run.root.agent.name} accepts no history.`);
 };
+
+/** Throws `options_invalid`. */
+const addTools = (run: LocalRun, { tools, timeoutMs }: GivenTools): number => {
+  const { agent, cellId: to, receivedCrossings } = run.root;
+  const known = new Set([
+    ...Object.keys(agent.definition.client ?? {}),
+    ...receivedCrossings.addedContext('by now').flatMap(readGivenTools),
+  ]);
+  const fresh = tools
+    .filter(({ name }) => !known.has(name))
+    .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  if (fresh.length === 0) return 0;
+  if (known.size + fresh.length > clientToolsMax)
+    throw new CloisterError('options_invalid', `tools: the run has ${known.size}; the limit is ${clientToolsMax}.`);
+  checkLaterTools(agent, fresh);
+  const at = run.time();
+  const content = JSON.stringify({ tools: fresh, timeoutMs } satisfies GivenTools);
+  const passed = run.door.cross({ kind: 'tools', from: 'outside', to, content }, { at, frame: run.nextFrame });
+  receivedCrossings.addFromFrame(run.write(to, at, { type: 'give', to }));
+  if ('refused' in passed) throw new CloisterError('crossing_refused', `${agent.name} has no client with tools.`);
+  return fresh.length;
+};
+
+/** All tools of one client together. */
+const clientToolsMax = 512;
+
+const readGivenTools = ({ kind, content }: Crossed): readonly string[] =>
+  kind === 'tools' ? (JSON.parse(content) as GivenTools).tools.map(({ name }) => name) : [];
 
 const refreshShare = (run: CommandTarget, to: CellId): number => {
   const share = run.getShare(to);

@@ -12,6 +12,7 @@ import type {
   RunCommandName,
   RunCommandResults,
   RunPorts,
+  WaitingCall,
 } from '#contracts';
 import { agentIdentity, resultEnvelope, LocalContext, LocalRun } from '#core/cells';
 import type { LiveCell, RecordedPast, RunChild, StartedChild } from '#core/cells';
@@ -20,7 +21,7 @@ import { runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
 import { planProblems } from './coordinator-prompts.ts';
 import { listAgents } from './live-agents.ts';
-import { acceptOutsideSpawns } from './outside-spawn.ts';
+import { acceptOutsideSpawns, whenCaughtUp } from './outside-spawn.ts';
 import { runCommands } from './run-commands.ts';
 import type { CommandTarget } from './run-commands.ts';
 import { TeamSessionRunner } from './team-session-runner.ts';
@@ -78,6 +79,12 @@ export class Run extends LocalRun implements CommandTarget {
   /** The live agents of the run. */
   agents(): readonly LiveAgent[] {
     return this.hasEnded ? [] : listAgents(this);
+  }
+
+  /** The calls of the client's tools that wait for their results. */
+  async clientCalls(): Promise<readonly WaitingCall[]> {
+    await whenCaughtUp(this);
+    return this.hasEnded || this.root.halted ? [] : this.waitingCalls;
   }
 
   /** Throws `cell_ended`. */

@@ -1,9 +1,17 @@
 // What a session is given by its run: models, tools, and the ports to the outside.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Failure } from '#base';
-import type { Agent, RunPorts, ChildOperation, PendingOperation, BuiltinTool, ToolDefinition } from '#contracts';
+import type {
+  Agent,
+  RunPorts,
+  ChildOperation,
+  PendingOperation,
+  BuiltinTool,
+  CallableTool,
+  ToolDefinition,
+} from '#contracts';
 import type { LiveCell } from '#core/cells';
-import { approvedTool, askPersonTool, builtinTool, isMailTool, plainTool } from '#core/session';
+import { approvedTool, askPersonTool, builtinTool, clientTool, isMailTool, plainTool } from '#core/session';
 import type { SessionPorts, Session, ToolRunner } from '#core/session';
 import { asSpawned } from './started-agent.ts';
 import { approvalMark, dataFrame } from '#core/rules';
@@ -79,7 +87,13 @@ const builtinRunner = (name: BuiltinTool): ToolRunner => {
 const withApproval = ({ definition }: Agent, tool: ToolRunner, approve?: ToolDefinition['approve']): ToolRunner => {
   const mark = approvalMark(definition.approve, tool.schema);
   if (mark === undefined) return tool;
+  // probe: approval-decided-by
   return approvedTool(tool, mark, mark.when !== undefined && typeof approve === 'function' ? approve : undefined);
+};
+
+const ownTool = ({ definition: { client } }: Agent, tool: CallableTool): ToolRunner => {
+  const timeoutMs = client?.[tool.name];
+  return timeoutMs === undefined ? plainTool(tool) : clientTool(tool, timeoutMs);
 };
 
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
@@ -89,7 +103,7 @@ const toolRunners = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
   let known = runners.get(agent);
   if (known === undefined) {
     const all = [
-      ...agent.resources.tools.map((tool) => withApproval(agent, plainTool(tool), tool.approve)),
+      ...agent.resources.tools.map((tool) => withApproval(agent, ownTool(agent, tool), tool.approve)),
       ...skillTools(agent.resources.skills).map(plainTool),
       ...agent.resources.builtins.map((name) => withApproval(agent, builtinRunner(name))),
       ...agent.children.agents.map((child) => withApproval(agent, agentTool(child))),

@@ -1,7 +1,7 @@
 // Renders a cell's own definition, goal, replies and tool results for its model.
 import { errorText1, isObject, isoTime, weekday } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
-import type { ReplyPart, ToolSchema, ToolResultValue } from '#contracts';
+import type { GivenTools, ReplyPart, ToolSchema, ToolResultValue } from '#contracts';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { ResolvedSource, Rule } from './rule.ts';
 
@@ -35,6 +35,13 @@ export const listedToolRule: Rule = ([operation], [place = 0]) => {
   if (operation?.from !== 'operation' || !operation.settled.ok) throw new TypeError('listed-tool@1 needs a list');
   const listed = operation.settled.value as unknown as readonly ToolSchema[];
   const { name, description, inputSchema } = listed[place]!;
+  return { tool: { type: 'function', name, description, inputSchema } };
+};
+
+/** given-tool@1. Source: the crossing with tools that the client brought later. Number: index of the tool in that list. */
+export const givenToolRule: Rule = ([source], [place = 0]) => {
+  if (source?.from !== 'crossing' || source.kind !== 'tools') throw new TypeError('given-tool@1 needs tools');
+  const { name, description, inputSchema } = (JSON.parse(source.content) as GivenTools).tools[place]!;
   return { tool: { type: 'function', name, description, inputSchema } };
 };
 

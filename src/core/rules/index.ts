@@ -6,6 +6,7 @@ import { childResultRule } from './child-result.ts';
 import { compactRule, recapRule, summaryRule } from './compact.ts';
 import {
   datedSystemRule,
+  givenToolRule,
   goalRule,
   lastTurnRule,
   listedToolRule,
@@ -27,6 +28,7 @@ export const rules = {
   'system@2': datedSystemRule,
   'tool@1': toolRule,
   'listed-tool@1': listedToolRule,
+  'given-tool@1': givenToolRule,
   'goal@1': goalRule,
   'reply@1': replyRule,
   'tool-result@1': toolResultRule,

@@ -2,6 +2,7 @@ export { windowTokensDefault } from './window-limit.ts';
 export { approvedTool } from './approved-tool.ts';
 export { askPersonTool } from './ask-person.ts';
 export { builtinSchemas, builtinTool } from './builtin-tools.ts';
+export { clientTool } from './client-tool.ts';
 export { callAbout, failingChain, failingStep, stepAbout, stepChain } from './tool-call-chain.ts';
 export { limitFailure } from './limits.ts';
 export { plainTool } from './plain-tool.ts';

@@ -15,7 +15,6 @@ export const plainTool = (tool: CallableTool): ToolRunner => ({
   schema: { name: tool.name, description: tool.description, inputSchema: tool.inputSchema },
   createChain: (call, args, session) => {
     const { cell, workClock } = session;
-    tool.outside?.called();
     const nth = cell.nextOutputNumber(tool.name);
     return stepChain(
       {
@@ -25,7 +24,7 @@ export const plainTool = (tool: CallableTool): ToolRunner => ({
         timeoutMs: workClock.timeoutMs(tool.timeoutMs ?? cell.limits.toolTimeout),
         timeoutCode: 'tool_timeout',
         deadline: cell.runtime.deadline,
-        ...(tool.outside === undefined ? { lane: 'tools' } : {}),
+        lane: 'tools',
         about: stepAbout(session, call),
         work: async (world) => {
           const output = await tool.execute(args, { signal: world.signal, key: world.key });
@@ -36,7 +35,7 @@ export const plainTool = (tool: CallableTool): ToolRunner => ({
           return toolValue(/* probe: tool-text */ safe, {
             world,
             shownMax: cell.shownBytesMax,
-            name: () => outputName(tool.name, nth, extension),
+            name: outputName(tool.name, nth, extension),
           });
         },
       },
@@ -45,10 +44,11 @@ export const plainTool = (tool: CallableTool): ToolRunner => ({
   },
 });
 
-type Offload = { readonly world: StepContext; readonly shownMax: number; name(): string };
+/** `name`: of the file that holds the text if it is too long to show. */
+type Offload = { readonly world: StepContext; readonly shownMax: number; readonly name: string };
 
 /** The text itself if it is short; otherwise a preview, with the full text stored by reference. */
-const toolValue = async (text: string, offload: Offload): Promise<Json> => {
+export const toolValue = async (text: string, offload: Offload): Promise<Json> => {
   const bytes = checkSize(text);
   if (bytes <= offload.shownMax) return { text } satisfies ToolResultValue;
   const { world } = offload;
@@ -57,7 +57,7 @@ const toolValue = async (text: string, offload: Offload): Promise<Json> => {
   if (bytes > pieceBytes) await world.yieldToOthers();
   const ref = await world.storeBlob(encoded);
   const shown = Math.min(previewBytesMax, offload.shownMax);
-  const output = { name: offload.name(), ref, bytes, chars: text.length, shown };
+  const output = { name: offload.name, ref, bytes, chars: text.length, shown };
   return { text: preview(text, output.name, output.shown), output } satisfies ToolResultValue;
 };
 
@@ -70,7 +70,7 @@ const checkSize = (text: string): number => {
   throw new CloisterError('tool_too_large', `The output is ${bytes} bytes; the maximum is ${outputBytesMax}.`);
 };
 
-const storeOffloaded = ({ cell }: Session, settled: Settlement<Json>): void => {
+export const storeOffloaded = ({ cell }: Session, settled: Settlement<Json>): void => {
   const output = settled.ok ? (settled.value as ToolResultValue).output : undefined;
   if (output !== undefined) cell.storeOutput(output.name, { ref: output.ref });
 };

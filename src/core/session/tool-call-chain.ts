@@ -43,10 +43,14 @@ export const stepAbout = (session: Session, call: ToolCall, tool = call.name): J
   ...callAbout(call, tool),
 });
 
+/** The question that allowed a call. */
+export const askAbout = ({ ask }: Pick<ToolCall, 'ask'>): { readonly about?: JsonObject } =>
+  ask === undefined ? {} : { about: { ask: ask.no, argsHash: ask.argsHash } };
+
 /** Tool and arguments; if the arguments are shortened, also their length. */
 export const callAbout = ({ name, input, ask }: ToolCall, tool = name): JsonObject => {
   // probe: call-about-ask
-  const asked: JsonObject = ask === undefined ? {} : { ask: ask.no, argsHash: ask.argsHash };
+  const asked: JsonObject = askAbout({ ask }).about ?? {};
   if (input.length <= argsCharsMax) return { tool, args: input, ...asked };
   const args = `${input.slice(0, argsCharsMax)}…`;
   return { tool, args, argsBytes: utf8Bytes(input), argsChars: input.length, ...asked };

@@ -2,7 +2,7 @@
 import { canonicalJson, utf8Bytes, CloisterError, isoTime } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AdmittedRequest, HttpRoute, RouteReply, AgentService, Agent, AgentRequest } from '#contracts';
-import { answerAsCall, startOrContinue } from '#headends/shared';
+import { answerAsCall, clientTools, startOrContinue } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 import { messageEvents, messageReply } from './message-events.ts';
 import { countOperation, listOperation, messageOperation, anthropicModelOperation } from './operations.ts';
@@ -54,12 +54,12 @@ const isAnthropicClient = (headers: Headers): boolean => headers.has('anthropic-
 /** Everything that can be refused is refused before the stream starts. */
 const answerMessage = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   const parsed = parseMessagesRequest(call.body, service.clients);
-  const { request, results, userTexts, hasNewInput, stream, activity, headers } = parsed;
+  const { request, results, userTexts, stream, activity, headers } = parsed;
   const newRequest = stream || activity ? { ...request, stream: true } : request;
   const started = await startOrContinue(
     service,
     call.caller,
-    { results, userTexts, newRequest: hasNewInput ? () => newRequest : null, headers: call.headers },
+    { results, userTexts, newRequest: () => newRequest, headers: call.headers, ...clientTools(request) },
     call.signal,
   );
   const run = answerAsCall(started, parsed.answerTool);

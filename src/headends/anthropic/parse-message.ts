@@ -21,6 +21,7 @@ import {
   withoutIgnored,
   refuseHostedTools,
 } from '#headends/shared';
+import type { PastCall } from '#headends/shared';
 import { noThreads } from './anthropic-error.ts';
 import { parseFile } from './parse-file.ts';
 
@@ -28,8 +29,6 @@ type ParsedMessagesRequest = {
   readonly request: AgentRequest;
   readonly results: readonly CallResult[];
   readonly userTexts: readonly string[];
-  /** False: the request holds only results of calls that a run waits for. */
-  readonly hasNewInput: boolean;
   /** The tool whose arguments the answer is; null: the answer is text. */
   readonly answerTool: string | null;
   readonly stream: boolean;
@@ -51,28 +50,22 @@ export const parseMessagesRequest = (body: Json | undefined, clients: ClientRule
 };
 
 /** Parses a request to count tokens: the same body without `max_tokens`. */
-export const parseCount = (body: Json | undefined, clients: ClientRules): AgentRequest => {
-  const { request, results } = parseShared(
-    new BodyFields(withoutIgnored(body, clients, ignorableFields).body),
-    clients,
-  );
-  return { ...request, context: [...(request.context ?? []), ...results.map(({ text }) => text)] };
-};
+export const parseCount = (body: Json | undefined, clients: ClientRules): AgentRequest =>
+  parseShared(new BodyFields(withoutIgnored(body, clients, ignorableFields).body), clients).request;
 
 const parseShared = (
   fields: BodyFields,
   clients: ClientRules,
-): Pick<ParsedMessagesRequest, 'request' | 'results' | 'userTexts' | 'hasNewInput' | 'answerTool'> => {
+): Pick<ParsedMessagesRequest, 'request' | 'results' | 'userTexts' | 'answerTool'> => {
   refuseHostedTools(fields, clients, { clientToolType: 'custom', own: 'custom tools' });
   const forced = parseForcedTool(fields);
   checkMessageFields(fields, clients, forced !== null);
   const agent = fields.text('model');
   const parsed = parseDialog(fields, clients);
   const system = allowedSystemTexts(parsed.system, clients);
-  const { dialog, results, userTexts, hasNewInput } = separateResults(parsed.turns, ({ by }) => by === 'agent');
-  const said = hasNewInput ? splitDialog(dialog, 'messages') : { input: '', history: dialog };
-  if (hasNewInput && said.input.trim() === '')
-    throw new CloisterError('request_invalid', 'messages: the last message is empty.');
+  const { dialog, results, userTexts } = separateResults(parsed.turns, ({ by }) => by === 'agent');
+  const said = splitDialog(dialog, 'messages');
+  if (said.input.trim() === '') throw new CloisterError('request_invalid', 'messages: the last message is empty.');
   const output = parseOutput(fields);
   refuseTwoFormats(forced, output, 'output_config.format');
   const request = {
@@ -83,7 +76,7 @@ const parseShared = (
     ...output,
     ...(forced === null ? {} : requestArguments(forced)),
   };
-  return { request, results, userTexts, hasNewInput, answerTool: forced?.name ?? null };
+  return { request, results, userTexts, answerTool: forced?.name ?? null };
 };
 
 /** Only tools that the client runs itself: tools of a provider do not exist here. */
@@ -243,21 +236,23 @@ const checkToolChoice = (fields: BodyFields, tools: boolean): void => {
 // Parses the messages of a request into a dialog, tool results and system texts.
 type ParsedDialog = {
   /** Consecutive messages of one author are one turn, as in the protocol. Includes results of the client's tools, if those are allowed. */
-  readonly turns: readonly (DialogMessage | CallResult)[];
+  readonly turns: readonly (DialogMessage | CallResult | PastCall)[];
   /** The client's system prompts, each with its path in the request. */
   readonly system: readonly { readonly path: string; readonly text: string }[];
 };
 
 /** Throws `request_invalid`, or `request_unsupported` for content other than text and files. */
 const parseDialog = (request: BodyFields, { tools }: ClientRules): ParsedDialog => {
-  const turns: (Turn | CallResult)[] = [];
+  const turns: (Turn | CallResult | PastCall)[] = [];
   const system = [request.has('system') ? systemTexts(request, 'system') : []];
   for (const message of request.items('messages')) {
     const role = message.oneOf('role', ['user', 'assistant', 'system']);
     if (role === undefined) throw message.invalid('role', 'user or assistant');
     if (role === 'system') system.push(systemTexts(message, 'content'));
-    else if (role === 'assistant') addMessage(turns, parseAssistant(message, tools));
-    else {
+    else if (role === 'assistant') {
+      addMessage(turns, parseAssistant(message, tools));
+      turns.push(...pastCalls(message));
+    } else {
       const results = tools ? toolResults(message) : [];
       for (const result of results) turns.push(result);
       const userMessage = parseUser(message, tools);
@@ -265,7 +260,7 @@ const parseDialog = (request: BodyFields, { tools }: ClientRules): ParsedDialog 
       if (results.length === 0 || hasContent) addMessage(turns, userMessage);
     }
   }
-  const joined = turns.map((turn) => ('call' in turn ? turn : joinTexts(turn)));
+  const joined = turns.map((turn) => ('by' in turn ? joinTexts(turn) : turn));
   return { turns: joined, system: system.flat() };
 };
 
@@ -273,9 +268,9 @@ type Turn = { readonly by: DialogMessage['by']; readonly texts: string[]; readon
 
 type MessageContent = Pick<Turn, 'by'> & { readonly text: string; readonly attachments?: readonly Attachment[] };
 
-const addMessage = (turns: (Turn | CallResult)[], { by, text, attachments = [] }: MessageContent): void => {
+const addMessage = (turns: (Turn | CallResult | PastCall)[], { by, text, attachments = [] }: MessageContent): void => {
   const last = turns.at(-1);
-  if (last === undefined || 'call' in last || last.by !== by)
+  if (last === undefined || !('by' in last) || last.by !== by)
     turns.push({ by, texts: [text], attachments: [...attachments] });
   else {
     last.texts.push(text);
@@ -288,6 +283,16 @@ const joinTexts = ({ by, texts, attachments }: Turn): DialogMessage => ({
   text: paragraphs(texts),
   ...(attachments.length === 0 ? {} : { attachments }),
 });
+
+/** The calls of its tools that the client repeats with an earlier answer. */
+const pastCalls = ({ value: { content } }: BodyFields): readonly PastCall[] =>
+  (Array.isArray(content) ? content.filter(isObject) : [])
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id, name, input }) => ({
+      called: typeof id === 'string' ? id : '',
+      name: typeof name === 'string' ? name : '',
+      input: input === undefined ? '' : JSON.stringify(input),
+    }));
 
 const toolResults = (message: BodyFields): readonly CallResult[] => {
   if (!Array.isArray(message.value['content'])) return [];
@@ -302,8 +307,18 @@ const toolResults = (message: BodyFields): readonly CallResult[] => {
 };
 
 /** Files in a tool result are left out, and a note says so. */
-const resultTexts = (block: BodyFields): readonly string[] =>
-  contentBlocks(block, 'content', []).map((one) => (typeof one === 'string' ? one : omittedFileText(one.mediaType)));
+const resultTexts = (block: BodyFields): readonly string[] => [
+  ...contentBlocks(block, 'content', ['tool_reference']).map((one) =>
+    typeof one === 'string' ? one : omittedFileText(one.mediaType),
+  ),
+  ...toolReferences(block),
+];
+
+/** A client that holds tools back names those that come with this request. */
+const toolReferences = (block: BodyFields): readonly string[] =>
+  (Array.isArray(block.value['content']) ? block.items('content') : [])
+    .filter(({ value }) => value['type'] === 'tool_reference')
+    .map((reference) => `The tool ${reference.text('tool_name')} is available now.`);
 
 const systemTexts = (fields: BodyFields, name: string): ParsedDialog['system'] =>
   contentTexts(fields, name, [])

@@ -74,6 +74,11 @@ export default defineCommand({
     allowOrigin: originOption,
     allowSystem: flagOption('accept a client’s system prompt, after the agent’s own'),
     allowTools: flagOption('accept client tools; the client executes them'),
+    clientToolTimeout: valueOption(
+      '<seconds>',
+      'seconds for a client to send a tool result (default: a day)',
+      positiveInteger,
+    ),
     showActivity: flagOption('stream sub-agent and tool activity as reasoning'),
     compat: flagOption('ignore optional fields and hosted tools of clients that are not supported'),
     maxRuns: {
@@ -126,6 +131,7 @@ export default defineCommand({
         compat: given.compat,
       },
       slots: slotLimits(given),
+      ...(given.clientToolTimeout === null ? {} : { clientToolMs: given.clientToolTimeout * 1000 }),
     };
     return serve(options, { json, memory, workspace, graceMs: (grace ?? 30) * 1000 }, context);
   },

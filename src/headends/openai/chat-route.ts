@@ -4,6 +4,7 @@ import type { HttpRoute, ServedRun, AgentService, ClientRules, ClientCall, Serve
 import {
   answerAsCall,
   answerName,
+  clientTools,
   startOrContinue,
   awaitAnswerEnd,
   collectPieces,
@@ -44,8 +45,9 @@ export const chatRoute = (service: AgentService): HttpRoute => ({
     const { clients } = service;
     const { request, stream, withUsage, results, userTexts, answerTool, headers } = parseChat(body, clients);
     const read = stream || clients.activity;
-    const newRequest = request === null ? null : () => withObjectFormat({ ...request, stream: read }, service, caller);
-    const started = await startOrContinue(service, caller, { results, userTexts, newRequest, headers: sent }, signal);
+    const newRequest = () => withObjectFormat({ ...request, stream: read }, service, caller);
+    const from = { results, userTexts, newRequest, headers: sent, ...clientTools(request) };
+    const started = await startOrContinue(service, caller, from, signal);
     const run = answerAsCall(started, answerTool);
     if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }), headers };
     return { status: 200, body: await chatCompletion(run, clients.activity), headers };

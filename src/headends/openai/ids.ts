@@ -19,6 +19,8 @@ export const nthFromResponseId = (id: string): number | null => {
 export const runFromMessageId = (id: string, field: string): string => runFromId(id, 'msg_', field);
 export const isReasoningId = (id: string): boolean => id.startsWith('rs_');
 export const callItemId = (call: string): string => `fc_${call}`;
+/** The inverse of `callItemId`. */
+export const callFromItemId = (id: string): string => id.slice('fc_'.length);
 export const isCallItemId = (id: string): boolean => id.startsWith('fc_');
 
 export const epochSeconds = (ms: number): number => Math.floor(ms / 1000);

@@ -1,5 +1,6 @@
 // Parses the body of a chat completion request.
-import type { Json } from '#base';
+import { isObject } from '#base';
+import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
 import {
   splitDialog,
@@ -10,13 +11,13 @@ import {
   withoutIgnored,
   refuseHostedTools,
 } from '#headends/shared';
-import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
+import type { PastCall } from '#headends/shared';
+import { parseFormat, parseForcedFunction, parsePastCall, parseResult, parseTools } from './parse-tools.ts';
 import { parseDialogMessage, allowedSystem } from './message.ts';
 import { ignorableInChat, refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
 
 type ParsedChatRequest = {
-  /** Null: the request holds only results of calls that a run waits for. */
-  readonly request: AgentRequest | null;
+  readonly request: AgentRequest;
   readonly results: readonly CallResult[];
   readonly userTexts: readonly string[];
   /** The function whose arguments the answer is; null: the answer is text. */
@@ -37,7 +38,7 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedCha
   const forced = parseForcedFunction(body, 'function');
   refuseUnsupported(body, unsupportedInChat(rules, forced !== null));
   const { turns, system } = parseMessages(body, rules);
-  const { dialog, results, userTexts, hasNewInput } = separateResults(turns, ({ by }) => by === 'agent');
+  const { dialog, results, userTexts } = separateResults(turns, ({ by }) => by === 'agent');
   const format = body.has('response_format') ? parseFormat(body.fields('response_format'), 'json_schema') : {};
   refuseTwoFormats(forced, format, 'response_format');
   const common = {
@@ -46,7 +47,7 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedCha
     ...(forced === null ? { ...parseTools(body, rules, 'function'), ...format } : requestArguments(forced)),
   };
   return {
-    request: hasNewInput ? { ...common, ...splitDialog(dialog, 'messages') } : null,
+    request: { ...common, ...splitDialog(dialog, 'messages') },
     results,
     userTexts,
     answerTool: forced?.name ?? null,
@@ -56,10 +57,13 @@ export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedCha
   };
 };
 
-type Messages = { readonly turns: readonly (DialogMessage | CallResult)[]; readonly system: readonly string[] };
+type Messages = {
+  readonly turns: readonly (DialogMessage | CallResult | PastCall)[];
+  readonly system: readonly string[];
+};
 
 const parseMessages = (body: BodyFields, rules: ClientRules): Messages => {
-  const turns: (DialogMessage | CallResult)[] = [];
+  const turns: (DialogMessage | CallResult | PastCall)[] = [];
   const system: string[] = [];
   for (const item of body.items('messages')) {
     if (rules.tools && item.value['role'] === 'tool') {
@@ -68,7 +72,16 @@ const parseMessages = (body: BodyFields, rules: ClientRules): Messages => {
     }
     const { by, ...said } = parseDialogMessage(item, rules);
     if (by === 'system') system.push(...allowedSystem(said.text, item.path('role'), rules));
-    else turns.push({ by, ...said });
+    else turns.push({ by, ...said }, ...parsePastCalls(item));
   }
   return { turns, system };
+};
+
+/** Those that the client repeats with an earlier answer. */
+const parsePastCalls = ({ value }: BodyFields): readonly PastCall[] => {
+  const calls = value['tool_calls'];
+  return (Array.isArray(calls) ? calls : []).filter(isObject).map((call) => {
+    const { id, function: called } = call as JsonObject;
+    return parsePastCall(id, isObject(called) ? called : {});
+  });
 };

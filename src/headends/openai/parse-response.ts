@@ -12,14 +12,14 @@ import {
 } from '#headends/shared';
 import { parseApproval, separateApprovals } from './approvals.ts';
 import type { Approval } from './approvals.ts';
-import { isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
+import type { PastCall } from '#headends/shared';
+import { callFromItemId, isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
 import { parseDialogMessage, allowedSystem } from './message.ts';
-import { parseFormat, parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
+import { parseFormat, parseForcedFunction, parsePastCall, parseResult, parseTools } from './parse-tools.ts';
 import { ignorableInResponses, refuseUnsupported, unsupportedInResponses } from './unsupported-fields.ts';
 
 export type ParsedResponseRequest = {
-  /** Null: the request holds only results of calls that a run waits for. */
-  readonly request: Omit<AgentRequest, 'input' | 'history'> | null;
+  readonly request: Omit<AgentRequest, 'input' | 'history'>;
   readonly dialog: readonly ResponseTurn[];
   readonly results: readonly CallResult[];
   /** Answers to questions that a run waits for. If there are any, there is nothing else. */
@@ -50,8 +50,8 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
   const forced = parseForcedFunction(body);
   refuseUnsupported(body, unsupportedInResponses(rules, forced !== null));
   const { turns, system: inputSystem } = parseInput(body, rules);
-  const { approvals, turns: others } = separateApprovals(turns, (turn) => !('call' in turn) && isAgentTurn(turn));
-  const { dialog, results, userTexts, hasNewInput } = separateResults(others, isAgentTurn);
+  const { approvals, turns: others } = separateApprovals(turns, isAgentItem);
+  const { dialog, results, userTexts } = separateResults(others, isAgentTurn);
   const instructions = allowedSystem(body.optionalText('instructions') ?? '', 'instructions', rules);
   const system = [...instructions, ...inputSystem];
   const text = body.has('text') ? body.fields('text') : new BodyFields({}, 'text');
@@ -64,7 +64,7 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
     ...(forced === null ? { ...parseTools(body, rules), ...format } : requestArguments(forced)),
   };
   return {
-    request: hasNewInput ? common : null,
+    request: common,
     dialog,
     results,
     approvals,
@@ -78,15 +78,24 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
   };
 };
 
+/** An approval request of the agent: its answer follows. */
+const askedTurn: DialogMessage = { by: 'agent', text: '' };
+
+const isAgentItem = (turn: ResponseTurn | CallResult | PastCall): boolean =>
+  'called' in turn || (!('call' in turn) && isAgentTurn(turn));
+
 const isAgentTurn = (turn: ResponseTurn): boolean => 'answerOfRun' in turn || turn.by === 'agent';
 
-type Input = { readonly turns: readonly (ResponseTurn | CallResult | Approval)[]; readonly system: readonly string[] };
+type Input = {
+  readonly turns: readonly (ResponseTurn | CallResult | PastCall | Approval)[];
+  readonly system: readonly string[];
+};
 
 const parseInput = (body: BodyFields, rules: ClientRules): Input => {
   const { input } = body.value;
   if (typeof input === 'string') return { turns: [{ by: 'person', text: input }], system: [] };
   if (!Array.isArray(input)) throw body.invalid('input', 'a string or an array of items');
-  const turns: (ResponseTurn | CallResult | Approval)[] = [];
+  const turns: (ResponseTurn | CallResult | PastCall | Approval)[] = [];
   const system: string[] = [];
   for (const item of body.items('input'))
     switch (itemType(item, rules)) {
@@ -98,18 +107,18 @@ const parseInput = (body: BodyFields, rules: ClientRules): Input => {
       }
       case 'item_reference': {
         const id = item.text('id');
-        if (rules.tools && isCallItemId(id)) turns.push(emptyCall);
+        if (rules.tools && isCallItemId(id)) turns.push(parsePastCall(callFromItemId(id), {}));
         else if (!isReasoningId(id)) turns.push({ answerOfRun: runFromMessageId(id, item.path('id')) });
         break;
       }
       case 'function_call':
-        turns.push(emptyCall);
+        turns.push(parsePastCall(item.value['call_id'], item.value));
         break;
       case 'function_call_output':
         turns.push(parseResult(item, 'call_id', 'output'));
         break;
       case 'mcp_approval_request':
-        turns.push(emptyCall);
+        turns.push(askedTurn);
         break;
       case 'mcp_approval_response':
         turns.push(parseApproval(item));
@@ -126,9 +135,6 @@ const parseInput = (body: BodyFields, rules: ClientRules): Input => {
   return { turns, system };
 };
 
-/** A call comes from the agent and has no text. */
-const emptyCall: DialogMessage = { by: 'agent', text: '' };
-
 /** Clients omit the type if the other fields imply it. If client tools are not allowed, items about calls have no supported type. */
 const itemType = (item: BodyFields, rules: ClientRules): string => {
   const type = item.has('type') ? item.text('type') : undefined;
@@ -144,7 +150,7 @@ const itemType = (item: BodyFields, rules: ClientRules): string => {
 export const resolveEarlierResponses = async (
   service: Pick<AgentService, 'find'>,
   caller: Caller,
-  { previous, dialog }: Pick<ParsedResponseRequest, 'previous' | 'dialog'>,
+  { previous, dialog, results }: Pick<ParsedResponseRequest, 'previous' | 'dialog' | 'results'>,
 ): Promise<readonly DialogMessage[]> => {
   const found = new Map<string, readonly DialogMessage[]>();
   const dialogOf = async (run: string): Promise<readonly DialogMessage[]> => {
@@ -157,7 +163,8 @@ export const resolveEarlierResponses = async (
   const all: DialogMessage[] = [];
   if (previous !== null) {
     const before = await dialogOf(previous);
-    lastAnswer(before, 'previous_response_id: it');
+    // Results follow a response that was no answer, and its run may have ended without one.
+    if (results.length === 0) lastAnswer(before, 'previous_response_id: it');
     all.push(...before);
   }
   const lastReference = new Map(

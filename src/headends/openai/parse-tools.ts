@@ -1,8 +1,9 @@
 // Parses a client's functions and their results, if the operator allows client tools, and a function that stands for a schema.
 import { isObject } from '#base';
+import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, ClientTool, AgentService, Caller } from '#contracts';
 import { parseTool } from '#headends/shared';
-import type { BodyFields } from '#headends/shared';
+import type { BodyFields, PastCall } from '#headends/shared';
 import { resultText } from './message.ts';
 
 /** `inner`: the field in which chat completions nest the function. Throws `request_unsupported` for other kinds of tools. */
@@ -39,6 +40,13 @@ export const parseResult = (item: BodyFields, id: string, content: string): Call
   call: item.text(id),
   text: resultText(item, content),
   failed: false,
+});
+
+/** A call that the client repeats: what is missing is left out, because it only explains a result. */
+export const parsePastCall = (id: Json | undefined, { name, arguments: input }: JsonObject): PastCall => ({
+  called: typeof id === 'string' ? id : '',
+  name: typeof name === 'string' ? name : '',
+  input: typeof input === 'string' ? input : '',
 });
 
 // Parses the answer format that a client requests.

@@ -151,7 +151,7 @@ const runResponse = (report: RunReport, name: string): ResponseState => {
 /** Whether it followed the answer to a question, whose number it has. */
 const followsQuestion = ({ events }: RunReport, name: string): boolean => {
   const asked = `q-${name.replace(/_(\d+)$/u, '-$1')}`;
-  return events.some((event) => event.type === 'question' && event.question === asked);
+  return events.some((event) => event.type === 'question' && event.why !== 'client' && event.question === asked);
 };
 
 const endedResponse = (report: RunReport, name: string): ResponseState => {
@@ -169,7 +169,7 @@ const endedResponse = (report: RunReport, name: string): ResponseState => {
 /** Whether the root called any tool. It may have been a client's tool, and then the run has answered several requests. */
 const hasCalledTools = ({ cells, events }: RunReport): boolean => {
   const root = cells.find(({ parent }) => parent === null)?.cell;
-  return events.some(({ type, cell }) => type === 'tool-start' && cell === root);
+  return events.some(({ type, cell }) => (type === 'tool-start' || type === 'question') && cell === root);
 };
 
 const responseStatus = ({ status, output }: RunReport): ResponseState['status'] => {

@@ -5,6 +5,7 @@ import type { AgentRequest, Caller, HttpRoute, RouteReply, ServedRun, AgentServi
 import {
   answerAsCall,
   answerName,
+  clientTools,
   splitDialog,
   startOrContinue,
   awaitAnswerEnd,
@@ -40,8 +41,9 @@ export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
         return reply(continued.run, continued.name);
       }
       const read = stream || clients.activity;
-      const newRequest = request && (() => completeRequest(service, caller, { request, previous, dialog }, read));
-      const started = await startOrContinue(service, caller, { results, userTexts, newRequest, headers: sent }, signal);
+      const newRequest = () => completeRequest(service, caller, { request, previous, dialog, results }, read);
+      const from = { results, userTexts, newRequest, headers: sent, ...clientTools(request) };
+      const started = await startOrContinue(service, caller, from, signal);
       const run = answerAsCall(started, parsed.answerTool);
       return reply(run, answerName(run));
     },
@@ -62,16 +64,10 @@ export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
 const completeRequest = async (
   service: AgentService,
   caller: Caller,
-  {
-    request,
-    previous,
-    dialog,
-  }: Pick<ParsedResponseRequest, 'previous' | 'dialog'> & {
-    readonly request: NonNullable<ParsedResponseRequest['request']>;
-  },
+  { request, ...earlier }: Pick<ParsedResponseRequest, 'request' | 'previous' | 'dialog' | 'results'>,
   stream: boolean,
 ): Promise<AgentRequest> => {
-  const said = splitDialog(await resolveEarlierResponses(service, caller, { previous, dialog }), 'input');
+  const said = splitDialog(await resolveEarlierResponses(service, caller, earlier), 'input');
   const complete = { ...request, ...said, stream };
   return withObjectFormat(complete, service, caller);
 };

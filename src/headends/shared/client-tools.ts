@@ -1,5 +1,5 @@
 // What the protocols have in common about a client's own tools and the results of their calls.
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { AgentRequest, Caller, CallResult, ClientTool, DialogMessage, ServedRun, AgentService } from '#contracts';
 import { filesOnlyText, omittedFileText } from './attached-file.ts';
 import { BodyFields } from './body-fields.ts';
@@ -17,32 +17,50 @@ export const parseTool = (tool: BodyFields, schemaField: string): ClientTool => 
   };
 };
 
+/** A call of a client's tool, as the client repeats it. */
+export type PastCall = { readonly called: string; readonly name: string; readonly input: string };
+
 type DialogAndResults<Turn> = {
-  /** The dialog without tool results. Results that an answer followed need no place of their own: that answer already used them. */
-  readonly dialog: readonly Turn[];
+  /**
+   * The dialog as history. Results that an answer followed need no place in it: that answer already used them. Newer ones are what
+   * the user says last, for the case that no run waits for them.
+   */
+  readonly dialog: readonly (Turn | DialogMessage)[];
   /** The results that no answer has followed yet. */
   readonly results: readonly CallResult[];
   /** What the user wrote alongside those results. */
   readonly userTexts: readonly string[];
-  /** Whether the request holds input for the agent, with the results or without any. */
-  readonly hasNewInput: boolean;
 };
 
-/** `isAgent`: whether a turn comes from the agent, as text or as a call. */
+/** `isAgent`: whether a turn comes from the agent. */
 export const separateResults = <Turn extends object>(
-  turns: readonly (Turn | CallResult)[],
+  turns: readonly (Turn | CallResult | PastCall)[],
   isAgent: (turn: Turn) => boolean,
 ): DialogAndResults<Turn> => {
-  const last = turns.findLastIndex((turn) => !isResult(turn) && isAgent(turn));
-  const open = turns.slice(last + 1);
+  const last = turns.findLastIndex((turn) => isCall(turn) || (!isResult(turn) && isAgent(turn)));
+  const open = turns.slice(last + 1).filter((turn) => !isCall(turn));
   const results = open.filter((turn) => isResult(turn));
+  const said = (list: readonly (Turn | CallResult | PastCall)[]): readonly Turn[] =>
+    list.filter((turn): turn is Turn => !isResult(turn) && !isCall(turn));
+  const told = results.length === 0 ? [] : [resultsMessage(results, turns.filter(isCall))];
   return {
-    dialog: turns.filter((turn): turn is Turn => !isResult(turn)),
+    dialog: [...said(turns.slice(0, last + 1)), ...told, ...said(open)],
     results,
-    userTexts: open.flatMap((turn) => (!isResult(turn) && isDialogMessage(turn) ? textsOf(turn) : [])),
-    hasNewInput: results.length === 0 || open.length > results.length,
+    userTexts: said(open).flatMap((turn) => (isDialogMessage(turn) ? textsOf(turn) : [])),
   };
 };
+
+/** Results that no run waits for, as text. */
+const resultsMessage = (results: readonly CallResult[], calls: readonly PastCall[]): DialogMessage => {
+  const texts = results.map(({ call, text, failed }) => {
+    const { name = 'a tool', input = '' } = calls.find(({ called }) => called === call) ?? {};
+    const shown = input.length > inputCharsMax ? `${input.slice(0, inputCharsMax)}…` : input;
+    return `[${failed ? 'Failed result' : 'Result'} of ${[name, shown].filter((one) => one !== '').join(' ')}]\n${text}`;
+  });
+  return { by: 'person', text: texts.join('\n\n') };
+};
+
+const inputCharsMax = 2_000;
 
 /** What is sent along with results reaches the agent as text. */
 const textsOf = ({ text, attachments = [] }: DialogMessage): readonly string[] => [
@@ -54,26 +72,32 @@ const isDialogMessage = (turn: object): turn is DialogMessage => 'by' in turn;
 
 const isResult = (turn: object): turn is CallResult => 'call' in turn;
 
-/** What a request brings. `newRequest` is called only if a new run is needed; null means that the request holds nothing but results. */
-type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts'> & {
-  /** Of the request; a key among them makes it safe to send again. */
-  readonly headers: Headers;
-  readonly newRequest: (() => AgentRequest | Promise<AgentRequest>) | null;
-};
+const isCall = (turn: object): turn is PastCall => 'called' in turn;
+
+/** What a request says about its client's tools, for a run that goes on. */
+export const clientTools = ({ oneCall, tools }: ToolFields): ToolFields => omitUndefined({ oneCall, tools });
+
+type ToolFields = Pick<AgentRequest, 'oneCall' | 'tools'>;
+
+/** What a request brings. `newRequest` is called only if a new run is needed. */
+type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts'> &
+  ToolFields & {
+    /** Of the request; a key among them makes it safe to send again. */
+    readonly headers: Headers;
+    readonly newRequest: () => AgentRequest | Promise<AgentRequest>;
+  };
 
 /** Continues the run that waits for these results, or starts a new one. */
 export const startOrContinue = async (
   service: AgentService,
   caller: Caller,
-  { results, userTexts, newRequest, headers }: StartOrContinueInput,
+  { results, userTexts, newRequest, headers, ...how }: StartOrContinueInput,
   signal: AbortSignal,
 ): Promise<ServedRun> => {
-  // If no run waits for these results any more, they are only part of the dialog.
-  const isAwaited = service.awaits(
-    caller,
-    results.map(({ call }) => call),
-  );
-  if (newRequest === null || isAwaited) return service.continueRun(caller, { results, messages: userTexts }, signal);
+  const continued =
+    results.length === 0 ? null : await service.continueRun(caller, { results, messages: userTexts, ...how }, signal);
+  if (continued !== null) return continued;
+  // No run waits for these results any more, so they are only part of the dialog.
   const key = requestKey(headers);
   const request = await newRequest();
   return service.startRun(caller, key === undefined ? request : { ...request, key }, signal);

@@ -13,7 +13,8 @@ export {
 } from './answer.ts';
 export type { AnswerEnd } from './answer.ts';
 export { causesText, clientError, clientFailure, httpStatus, RunFailedError, operatorHints } from './client-failure.ts';
-export { startOrContinue, separateResults, parseTool, splitDialog } from './client-tools.ts';
+export { clientTools, startOrContinue, separateResults, parseTool, splitDialog } from './client-tools.ts';
+export type { PastCall } from './client-tools.ts';
 export { fileFromUrl, omittedFileText } from './attached-file.ts';
 export { keyedMessageId, requestKey } from './request-key.ts';
 export { BodyFields } from './body-fields.ts';

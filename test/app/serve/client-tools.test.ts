@@ -73,7 +73,7 @@ describe('calls of a client’s tools', () => {
     let answer = await (await served.send(path, sent)).text();
     const idsByRound: readonly string[][] = [[], [], []];
     for (const ids of idsByRound) {
-      ids.push(...(answer.match(/call_[0-9a-f]{32}/gu) ?? []));
+      ids.push(...(answer.match(/q-[0-9a-f]+-\d+/gu) ?? []));
       const given = await served.give([[ids[0]!, 'sun']]);
       answer = JSON.stringify(given);
     }
@@ -150,6 +150,72 @@ describe('calls of a client’s tools', () => {
   });
 });
 
+describe('tools that come with a later request', () => {
+  const noon = { ...time, name: 'mcp__clock__noon', description: 'Tells noon.' };
+  const later = [...chatTools, chatTool(noon)];
+
+  test('can be called from the next request to the model on, and are a recorded crossing', async () => {
+    const { agents, model } = scriptAgents();
+    const served = await serveTools({ agents });
+    const first = await served.ask('mcp__clock__noon:x, weather:a; mcp__clock__noon:b');
+    // The model knew nothing of it.
+    expect(namesOf(first)).toEqual(['weather:a']);
+    const second = await served.give(resultsFor(first.calls), { tools: later });
+    expect(namesOf(second)).toEqual(['mcp__clock__noon:b']);
+    // Fewer tools, or others under known names, change nothing.
+    const changed = [chatTool({ ...noon, description: 'Is another one.' })];
+    const last = await served.give(resultsFor(second.calls), { tools: changed });
+    expect(last.text).toMatch(/is not one of.* \| weather of a \| mcp__clock__noon of b$/su);
+    const offered = model.requests.map(({ tools = [] }) => tools.map((tool) => tool.name));
+    expect(offered[0]).not.toContain(noon.name);
+    expect(offered.slice(1)).toEqual([
+      [...offered[0]!, noon.name],
+      [...offered[0]!, noon.name],
+    ]);
+    expect(JSON.stringify(model.requests.at(-1)!.tools)).not.toContain('Is another one.');
+    const [run] = await served.cloister.runs();
+    const { events } = await served.cloister.show(run!.run);
+    expect(events.filter((event) => event.type === 'crossing' && event.kind === 'tools')).toHaveLength(1);
+    expect(await served.cloister.audit(run!.run)).toMatchObject({ ok: true, problems: [] });
+    expect(await served.cloister.replay(run!.run)).toMatchObject({ ok: true, differences: [] });
+  });
+
+  test('are refused if the agent has the name, and then no result is taken', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
+    const first = await served.ask('weather:a');
+    const refused = await served.give(resultsFor(first.calls), {
+      tools: [...chatTools, chatTool({ ...noon, name: 'own' })],
+    });
+    expect([refused.status, refused.error?.message]).toEqual([400, expect.stringContaining('"own"')]);
+    expect((await served.give(resultsFor(first.calls))).text).toBe('Told: weather of a');
+  });
+
+  test('are announced by references in a result, as Anthropic’s clients do', async () => {
+    const { agents, model } = scriptAgents();
+    const served = await serveTools({ agents });
+    const tool = (name: string) => ({ name, description: 'd', input_schema: weather.schema });
+    const messages: unknown[] = [{ role: 'user', content: 'search:noon; mcp__clock__noon:b' }];
+    const send = async (tools: readonly string[]): Promise<any> => {
+      const body = { model: 'guide', max_tokens: 9, messages, tools: tools.map(tool) };
+      const reply = await (await served.send('/v1/messages', body)).json();
+      return reply;
+    };
+    const answer = (reply: any, content: unknown): void => {
+      const { id } = reply.content.find(({ type }: { type: string }) => type === 'tool_use');
+      messages.push({ role: 'assistant', content: reply.content });
+      messages.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] });
+    };
+    const first = await send(['search']);
+    answer(first, [{ type: 'tool_reference', tool_name: noon.name }]);
+    const second = await send(['search', noon.name]);
+    expect(second.content.at(-1)).toMatchObject({ type: 'tool_use', name: noon.name, input: { text: 'b' } });
+    answer(second, 'twelve');
+    const last = await send(['search', noon.name]);
+    expect(last.content).toMatchObject([{ text: 'Told: The tool mcp__clock__noon is available now. | twelve' }]);
+    expect(model.requests).toHaveLength(3);
+  });
+});
+
 describe('tools that cannot be accepted', () => {
   const object = { type: 'object' };
   const tool = (name: string, parameters: unknown = object): unknown => ({
@@ -210,13 +276,12 @@ describe('tools that cannot be accepted', () => {
 
 describe('results', () => {
   // invariant: client-results-once
-  test('that no run waits for are refused, all or none, and the run keeps waiting', async () => {
+  test('of which a run waits for some only are refused, all or none, and the run keeps waiting', async () => {
     const served = await serveTools({ agents: scriptAgents().agents });
     const first = await served.ask('weather:a, time:b');
     const other = await served.ask('weather:c');
     const [a, b] = resultsFor(first.calls);
     const wrong: [string, readonly (readonly [Call | string, string])[]][] = [
-      ['the call is unknown', [['call_0', 'x']]],
       ['the call is unknown', [a!, ['call_0', 'x']]],
       ['Two results were sent for the same call', [a!, b!, a!]],
       ['belong to several responses', [a!, ...resultsFor(other.calls)]],
@@ -226,8 +291,55 @@ describe('results', () => {
       expect([status, error?.message]).toEqual([400, expect.stringContaining(words)]);
     }
     expect((await served.give([a!, b!])).text).toBe('Told: weather of a | time of b');
-    expect((await served.give([a!])).error?.message).toContain('already answered');
     expect((await served.give(resultsFor(other.calls))).text).toBe('Told: weather of c');
+  });
+
+  test('that no run waits for are history: a new run gets them as text, with what was called', async () => {
+    const { agents, model } = scriptAgents();
+    const served = await serveTools({ agents });
+    const first = await served.ask('weather:a');
+    await served.give(resultsFor(first.calls));
+    const bodies = {
+      '/v1/chat/completions': {
+        messages: [
+          { role: 'user', content: 'Hello.' },
+          { role: 'assistant', content: 'I look.', tool_calls: first.calls },
+          { role: 'tool', tool_call_id: first.calls[0]!.id, content: 'snow' },
+        ],
+      },
+      '/v1/messages': {
+        max_tokens: 9,
+        messages: [
+          { role: 'user', content: 'Hello.' },
+          {
+            role: 'assistant',
+            content: [
+              { type: 'text', text: 'I look.' },
+              { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { text: 'a' } },
+            ],
+          },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'snow' }] },
+        ],
+      },
+      '/v1/responses': {
+        input: [
+          { role: 'user', content: 'Hello.' },
+          { role: 'assistant', content: 'I look.' },
+          { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"text":"a"}' },
+          { type: 'function_call_output', call_id: 'c1', output: 'snow' },
+        ],
+      },
+    };
+    for (const [path, body] of Object.entries(bodies)) {
+      const before = model.requests.length;
+      const response = await served.send(path, { model: 'guide', ...body });
+      expect([path, response.status]).toEqual([path, 200]);
+      const prompt = JSON.stringify(model.requests[before]!.prompt);
+      expect(prompt).toContain(
+        'Your task: [Result of weather {\\\\\"text\\\\\":\\\\\"a\\\\\"}]\\\\nsnow'.replaceAll('\\\\', '\\'),
+      );
+      expect(prompt).toContain('I look.');
+    }
   });
 
   test('with text beside them are accepted, and the agent gets the text; afterwards all of it is history', async () => {
@@ -267,9 +379,9 @@ describe('results', () => {
       ];
       return served.send('/v1/messages', { model: 'guide', max_tokens: 9, messages }, { as });
     };
-    // From another caller it is the result of no call: the text becomes a new question.
+    // From another caller it is the result of no call: the text becomes a new question, after its own words about a result.
     await (await bring('you')).text();
-    expect(JSON.stringify(model.requests.at(-1)!.prompt)).not.toContain('sun');
+    expect(JSON.stringify(model.requests.at(-1)!.prompt)).toContain('Your task: Mind the wind.');
     expect(await (await bring('me')).text()).toContain('Told: sun');
     expect(JSON.stringify(model.requests.at(-1)!.prompt)).toContain('Mind the wind.');
   });
@@ -284,7 +396,7 @@ describe('results', () => {
 
 describe('a run that waits for its client', () => {
   // invariant: disconnect-ends-run
-  test('ends when the call times out, and then waits for no result', async () => {
+  test('is told that the tool failed when the call times out, and then waits for no result', async () => {
     const clock = virtualClock();
     const served = await serveTools({
       agents: scriptAgents().agents,
@@ -292,14 +404,21 @@ describe('a run that waits for its client', () => {
       options: { clock, slots: { running: 1 } },
     });
     const first = await served.ask('weather:a, time:b');
-    await clock.advance(299_999);
+    await clock.advance(86_399_999);
     const second = await served.give([[first.calls[0]!, 'sun']]);
     expect(second.finish).toBe('tool_calls');
     await clock.advance(1);
-    expect(await statuses(served)).toEqual(['cancelled']);
-    const { status, error } = await served.give([[first.calls[1]!, 'noon']]);
-    expect([status, error?.message]).toEqual([400, expect.stringContaining('timed out')]);
+    while ((await statuses(served))[0] === null) await turn();
+    expect(await statuses(served)).toEqual(['completed']);
     const [run] = await served.cloister.runs();
+    expect((await served.cloister.show(run!.run)).output).toMatch(
+      /^Told: sun \| Error .*The client sent no result in time/su,
+    );
+    expect(await served.cloister.audit(run!.run)).toMatchObject({ ok: true });
+    expect(await served.cloister.replay(run!.run)).toMatchObject({ ok: true, differences: [] });
+    // What comes later is history.
+    expect((await served.give([[first.calls[1]!, 'noon']])).status).toBe(200);
+    expect(await statuses(served)).toHaveLength(2);
     const { events } = await served.cloister.show(run!.run);
     expect(events.flatMap((event) => (event.type === 'tool-end' ? [event.error?.code ?? null] : []))).toEqual([
       null,
@@ -357,7 +476,7 @@ describe('a run that waits for its client', () => {
     const response = await served.send('/v1/chat/completions', sent, { signal: controller.signal });
     const [{ run }] = (await served.cloister.runs()) as readonly [RunSummary];
     const isCalled = async (): Promise<boolean> =>
-      (await served.cloister.show(run)).events.some(({ type }) => type === 'tool-start');
+      (await served.cloister.show(run)).events.some(({ type }) => type === 'question');
     while (!(await isCalled())) await turn();
     await turn();
     await turn();
@@ -407,7 +526,7 @@ describe('a run that waits for its client', () => {
     expect(reply.map(({ status, text }) => [status, text ?? null])).toEqual(
       expect.arrayContaining([
         [200, 'Told: weather of a'],
-        [400, null],
+        [409, null],
       ]),
     );
     await left;
@@ -471,8 +590,9 @@ describe('a run that waits for its client', () => {
     expect((await served.give(resultsFor(first.calls))).error?.code).toBe('server_stopping');
     gate.resolve('done');
     expect((await second).finish).toBe('tool_calls');
-    expect(await stopped).toEqual([]);
-    expect(await statuses(served)).toEqual(['cancelled', 'cancelled']);
+    // They can be resumed.
+    expect(await stopped).toHaveLength(2);
+    expect(await statuses(served)).toEqual([null, null]);
   });
 
   test('is reported as waiting, and can be cancelled', async () => {
@@ -482,19 +602,20 @@ describe('a run that waits for its client', () => {
     expect((await served.send(`/v1/runs/${run!.run}/cancel`, {})).status).toBe(202);
     await turn();
     expect(await statuses(served)).toEqual(['cancelled']);
-    expect((await served.give(resultsFor(first.calls))).status).toBe(400);
+    expect((await served.give(resultsFor(first.calls))).status).toBe(200);
+    expect(await statuses(served)).toHaveLength(2);
   });
 });
 
 describe('of two callers', () => {
-  test('neither can deliver results for the other’s calls, and the error is the same as for calls that never existed', async () => {
+  test('neither can deliver results for the other’s calls, and the answer is the same as for calls that never existed', async () => {
     const served = await serveTools({ agents: scriptAgents().agents });
     const mine = await served.ask('weather:mine');
     const yours = await served.ask('weather:yours', { as: 'you' });
     const [foreign, unknown] = [mine.calls[0]!.id, mine.calls[0]!.id.replaceAll(/\d/gu, '0')];
     const tries = [foreign, unknown].map(async (id) => {
-      const { status, error } = await served.give([[id, 'stolen']], { as: 'you' });
-      return [status, error!.code, error!.message.replace(id, 'ID')];
+      const { status, text, error } = await served.give([[id, 'stolen']], { as: 'you' });
+      return [status, text, error];
     });
     const [one, other] = await Promise.all(tries);
     expect(one).toEqual(other);
@@ -529,7 +650,7 @@ describe('of two callers', () => {
       await served.give([[mine.calls[0]!, secret]]);
       seen.push(await theft, await served.give(resultsFor(yours.calls), { as: 'you' }));
       const callIds = new Map<string, number>();
-      const plain = JSON.stringify(seen).replaceAll(/call_[0-9a-f]{32}/gu, (id) => {
+      const plain = JSON.stringify(seen).replaceAll(/q-[0-9a-f]+-\d+/gu, (id) => {
         callIds.set(id, callIds.get(id) ?? callIds.size);
         return `call ${callIds.get(id)}`;
       });
@@ -559,13 +680,12 @@ test('200 concurrent runs of two callers, with tools of the same name, each get 
       const own = reply.calls.map((call): [Call, string] => [call, mark(call)]);
       if (foreign !== undefined) {
         tries++;
-        expect((await served.give([[foreign, mark(reply.calls[0]!)]], { as })).status).toBe(400);
         expect((await served.give([...own, [foreign, 'x']], { as })).status).toBe(400);
       }
       const now = place % 3 === 0 ? own.slice(0, 1) : own;
       marks.push(...now.map(([, text]) => text));
       // A call id made up by a client, the same for all, is unknown.
-      expect((await served.give([['call_1', 'x']], { as })).status).toBe(400);
+      expect((await served.give([...own, ['call_1', 'x']], { as })).status).toBe(400);
       reply = await served.give(now, { as });
     }
     const all = ['a', 'b', 'c', 'own {"text":"x"}', 'd', 'e'];

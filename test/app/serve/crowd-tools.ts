@@ -32,4 +32,4 @@ export const resultsBody = (word: string, calls: readonly string[], found: strin
 });
 
 /** A well-formed id that was never issued. */
-export const unknownCallId = `call_${'0123456789abcdef'.repeat(2)}`;
+export const unknownCallId = 'q-0123456789ab-3';

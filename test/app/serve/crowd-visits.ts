@@ -55,15 +55,14 @@ const tools = async (visit: Visit): Promise<void> => {
 
 const chatPath = '/v1/chat/completions';
 
-/** A result for another caller's call, alone or beside an own result, is refused like one for a call that never existed. */
+/** A result for another caller's call, beside an own result, is refused like one for a call that never existed. */
 const sendForeignResult = async (visit: Visit, own: string): Promise<void> => {
   const { crowd, caller, of, rng } = visit;
   const foreign = crowd.calls.ofAnotherCaller(caller, rng);
   if (foreign === undefined) return;
   const stolen = visit.word();
-  const beside = rng.chance(0.5) ? [own] : [];
   const refusal = async (call: string): Promise<string> => {
-    const response = await crowd.fetch(postRequest(of, chatPath, resultsBody(stolen, [...beside, call], stolen)));
+    const response = await crowd.fetch(postRequest(of, chatPath, resultsBody(stolen, [own, call], stolen)));
     return `${response.status} ${(await response.text()).replaceAll(call, '<call>')}`;
   };
   const [known, unknown] = [await refusal(foreign), await refusal(unknownCallId)];

@@ -93,7 +93,7 @@ describe('another caller’s run', () => {
 });
 
 describe('a call of a client’s tool', () => {
-  // invariant: client-call-id-random
+  // invariant: client-calls-own-only
   test('is known only to the caller whose run waits for it', async () => {
     const language = rehearse([
       { when: { turn: 1 }, reply: { calls: [{ tool: 'weather', args: { town: 'Bonn' } }] } },
@@ -118,23 +118,22 @@ describe('a call of a client’s tool', () => {
     const wordsFor = async (caller: { readonly name: string }, calls: readonly string[]): Promise<string> => {
       try {
         const results = calls.map((call) => ({ call, text: 'stolen', failed: false }));
-        await service.continueRun(caller, { results, messages: [] });
-        return 'taken';
+        return (await service.continueRun(caller, { results, messages: [] })) === null ? 'nobody waits' : 'taken';
       } catch (error) {
         return calls.reduce((words, call) => words.replaceAll(call, '<call>'), (error as Error).message);
       }
     };
-    const unknown = await wordsFor(ben, ['call_ffff']);
-    expect(unknown).toContain('No run waits');
-    expect(await wordsFor(ben, [anns!])).toBe(unknown);
+    const nowhere = anns!.replace(waiting[0]!.run, 'no-such-run');
+    expect(await wordsFor(ben, ['call_ffff'])).toBe('nobody waits');
+    expect([await wordsFor(ben, [anns!]), await wordsFor(ben, [nowhere])]).toEqual(['nobody waits', 'nobody waits']);
     // A caller's own result cannot carry another caller's along; neither is accepted.
-    expect(await wordsFor(ben, [bens!, anns!])).toBe(unknown);
-    expect([service.awaits(ben, [anns!]), service.awaits(ben, [bens!])]).toEqual([false, true]);
+    expect(await wordsFor(ben, [bens!, anns!])).toBe(await wordsFor(ben, [bens!, nowhere]));
+    expect(await wordsFor(ben, [bens!, anns!])).toContain('several responses');
     const results = [
       service.continueRun(ann, { results: [{ call: anns!, text: 'sunny', failed: false }], messages: [] }),
       service.continueRun(ben, { results: [{ call: bens!, text: 'rainy', failed: false }], messages: [] }),
     ];
-    const outputs = await Promise.all(results.map(async (run) => (await (await run).outcome).output));
+    const outputs = await Promise.all(results.map(async (run) => (await (await run)!.outcome).output));
     expect(outputs).toEqual(['It is sunny.', 'It is rainy.']);
   });
 });

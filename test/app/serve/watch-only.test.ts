@@ -51,6 +51,7 @@ const commands: { readonly [K in RunCommandName]: RunCommand<K> } = {
   'add-tasks': { do: 'add-tasks', tasks: [] },
   finish: { do: 'finish' },
   cancel: { do: 'cancel' },
+  'add-tools': { do: 'add-tools', tools: [], timeoutMs: 1 },
   answer: { do: 'answer', frame: 3, by: 'glass', right: 'caller', id: 'a-1', allow: true, sha256: '' },
 };
 
@@ -81,7 +82,6 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
     resumeRun: [(caller) => service.resumeRun(caller, served.run), 'watch_only'],
     forkRun: [(caller) => service.forkRun(caller, served.run, { at: 'echo' }), 'watch_only'],
     continueRun: [(caller) => service.continueRun(caller, { results: [call], messages: [] }), 'watch_only'],
-    awaits: [(caller) => service.awaits(caller, ['call_0']), false],
     do: [(caller) => service.do(caller, served.run, commands.cancel), 'watch_only'],
     requestState: [(caller) => service.requestState(caller, served.run, 1), undefined],
     runs: [async (caller) => (await service.runs(caller, 9)).map(({ run }) => run), [served.run]],

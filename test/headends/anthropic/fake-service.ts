@@ -108,7 +108,6 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
   continueRun: async () => {
     throw new CloisterError('request_invalid', 'No run waits.');
   },
-  awaits: () => false,
   do: () => Promise.reject(new Error('Not here.')),
   requestState: () => undefined,
   runs: async () => [],

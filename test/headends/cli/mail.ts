@@ -13,6 +13,7 @@ export const nothing: AsyncIterable<never> = {
 /** For a session that gets no messages. */
 export const noMail = {
   questions: async () => [],
+  clientCalls: async () => [],
   waitsForPeople: false,
   onWaiting: () => () => undefined,
   leave: () => false,

@@ -16,7 +16,10 @@ type Turn =
   | { readonly by: 'person' | 'agent'; readonly text: string; readonly calls: readonly string[] }
   | { readonly call: string; readonly text: string };
 type Dialog = { readonly turns: readonly Turn[]; readonly tools: readonly string[]; readonly none: boolean };
-type Parsed = Pick<AgentRequest, 'tools'> & { readonly hasNewInput: boolean; readonly results: readonly CallResult[] };
+type Parsed = Pick<AgentRequest, 'tools'> & {
+  readonly userTexts: readonly string[];
+  readonly results: readonly CallResult[];
+};
 
 const schema = { type: 'object', properties: { x: { type: 'string' } } } as const;
 const isResult = (turn: Turn): turn is Extract<Turn, { call: string }> => 'call' in turn;
@@ -58,8 +61,8 @@ const protocols: Readonly<Record<string, Protocol>> = {
       ...(none ? { tool_choice: 'none' } : {}),
     }),
     parse: (body) => {
-      const { request, results } = parseChat(body, rules);
-      return { ...request, hasNewInput: request !== null, results };
+      const { request, results, userTexts } = parseChat(body, rules);
+      return { ...request, results, userTexts };
     },
   },
   responses: {
@@ -70,8 +73,8 @@ const protocols: Readonly<Record<string, Protocol>> = {
       ...(none ? { tool_choice: 'none' } : {}),
     }),
     parse: (body) => {
-      const { request: asked, results } = parseResponse(body, rules);
-      return { ...asked, hasNewInput: asked !== null, results };
+      const { request, results, userTexts } = parseResponse(body, rules);
+      return { ...request, results, userTexts };
     },
   },
   anthropic: {
@@ -83,8 +86,8 @@ const protocols: Readonly<Record<string, Protocol>> = {
       ...(none ? { tool_choice: { type: 'none' } } : {}),
     }),
     parse: (body) => {
-      const { request: asked, hasNewInput, results } = parseMessagesRequest(body, rules);
-      return { ...(hasNewInput ? asked : {}), hasNewInput, results };
+      const { request, results, userTexts } = parseMessagesRequest(body, rules);
+      return { ...request, results, userTexts };
     },
   },
 };
@@ -119,8 +122,8 @@ test('all protocols find the same unanswered results and the same new input', ()
       const isAsked = open.length > results.length;
       for (const [name, { body, parse }] of Object.entries(protocols)) {
         const parsed = parse(body(dialog));
-        expect([name, parsed.results, parsed.hasNewInput]).toEqual([name, results, isAsked]);
-        const offered = isAsked && !none ? tools : [];
+        expect([name, parsed.results, parsed.userTexts.length > 0]).toEqual([name, results, isAsked]);
+        const offered = none ? [] : tools;
         expect((parsed.tools ?? []).map((tool) => tool.name)).toEqual(offered);
       }
       seen[results.length === 0 ? 'asked' : isAsked ? 'both' : 'results']++;

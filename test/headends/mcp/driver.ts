@@ -141,7 +141,6 @@ export const fakeService = ({
     continueRun: async () => {
       throw new Error('not used');
     },
-    awaits: () => false,
     do: () => Promise.reject(new Error('Not here.')),
     requestState: () => undefined,
     runs: async () => [],

@@ -117,7 +117,6 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
     continueRun: async () => {
       throw new CloisterError('request_invalid', 'No run waits.');
     },
-    awaits: () => false,
     do: () => Promise.reject(new Error('Not here.')),
     runs: async () => [],
     requestState: ({ name }, _run, nth) => (name === me.name ? fakeRun.requestStates?.[nth - 1] : undefined),

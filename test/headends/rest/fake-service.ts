@@ -285,10 +285,6 @@ export class FakeService implements AgentService {
     throw new Error('Nobody asks for that.');
   }
 
-  awaits(): boolean {
-    return false;
-  }
-
   requestState(): undefined {
     return undefined;
   }

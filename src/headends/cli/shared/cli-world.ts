@@ -182,6 +182,8 @@ export type ServeOptions = {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly clients: ClientRules;
+  /** How long a client may take for one tool call. Default: a day. */
+  readonly clientToolMs?: number;
   readonly slots: {
     readonly running?: number;
     readonly runningPerAgent?: number;
