@@ -1,5 +1,5 @@
 // Checks an answer to a question before anything is done with it.
-import { CloisterError, isObject, utf8Bytes } from '#base';
+import { CloisterError, isExactJson, isObject, utf8Bytes } from '#base';
 import type { QuestionAnswer } from '#contracts';
 
 const [reasonBytesMax, argsBytesMax] = [64 * 1024, 1_000_000];
@@ -14,6 +14,7 @@ export const checkAnswer = (answer: QuestionAnswer, isResult = false): void => {
   if (typeof allow !== 'boolean') throw invalid('allow: expected true or false.');
   if (typeof sha256 !== 'string') throw invalid('sha256: expected the hash that the question shows.');
   if (args !== undefined && !isObject(args)) throw invalid('args: expected an object.');
+  if (!isExactJson(args)) throw invalid('args: a number is too large or too small.');
   if (args !== undefined && utf8Bytes(JSON.stringify(args)) > argsBytesMax)
     throw invalid(`args: at most ${argsBytesMax} bytes.`);
   if (reason !== undefined && typeof reason !== 'string') throw invalid('reason: expected a text.');

@@ -20,7 +20,7 @@ import type {
   RunSession,
   Store,
 } from '#contracts';
-import { reportQuestions } from '#core/events';
+import { answerProblem, reportQuestions } from '#core/events';
 
 type RunQuestionsPorts = {
   readonly store: Pick<Store, 'read' | 'list' | 'hashPrefix' | 'signals' | 'removeSignal'>;
@@ -78,6 +78,9 @@ export class RunQuestions {
     if (isTaken(question, signal)) return receiptOf(question);
     if (question.state !== 'open') throw answeredError(id, question.state);
     if (answer.sha256 !== question.sha256) throw new CloisterError('question_changed', `Question ${id}.`);
+    if (question.answers.some((one) => one.by === by)) throw answeredError(id, `${by} has answered it`);
+    const problem = answerProblem(question, answer);
+    if (problem !== null) throw new CloisterError('answer_invalid', problem);
     const { frame } = readQuestionId(id)!;
     const command: RunCommand<'answer'> = { ...answer, do: 'answer', frame, by, right, id: signal };
     const live = this.#ports.live(question.run);
@@ -120,7 +123,10 @@ export class RunQuestions {
 
   #refusal({ id, until }: QuestionReport): CloisterError {
     if (until <= this.#ports.clock.now()) return answeredError(id, 'expired');
-    return new CloisterError('answer_invalid', 'The process that owns the run did not take it.');
+    return new CloisterError(
+      'answer_invalid',
+      'The run refused it. Changed arguments must fit the schema of the tool.',
+    );
   }
 
   /** While the store cannot be read, the answer counts as waiting: it is on disk. */
@@ -225,7 +231,7 @@ const [waitMs, waitsMax] = [50, 100];
 const unknownQuestion = (id: string): CloisterError =>
   new CloisterError('question_unknown', `Question "${id.slice(0, 120)}".`);
 
-const answeredError = (id: string, state: QuestionReport['state']): CloisterError =>
+const answeredError = (id: string, state: string): CloisterError =>
   new CloisterError('question_answered', `Question ${id}: ${state}.`);
 
 /** A run that is damaged or unknown has no questions for anybody. If the store cannot be read now, nobody knows. */

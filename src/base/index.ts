@@ -3,7 +3,7 @@ import './node-version.ts';
 export { PromptlyReleasingMap } from './promptly-releasing-map.ts';
 export { MergedSpans } from './merged-spans.ts';
 export type { TimeSpan } from './merged-spans.ts';
-export { canonicalJson, deepFreeze, omitUndefined, isObject, isSameJson } from './json.ts';
+export { canonicalJson, deepFreeze, omitUndefined, isExactJson, isObject, isSameJson } from './json.ts';
 export { bothSchemas, embedSchema, refersToRoot } from './embed-schema.ts';
 export { extractJson, readJsonAnswer, findJsonAnswer } from './json-answer.ts';
 export { encodeMessage } from './encode-message.ts';

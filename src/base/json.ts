@@ -59,3 +59,9 @@ export const deepFreeze = <T>(value: T): T => {
 /** Removes the keys whose value is undefined, so that they do not hide a default. */
 export const omitUndefined = <T extends object>(value: T | undefined): Partial<T> =>
   Object.fromEntries(Object.entries(value ?? {}).filter(([, item]) => item !== undefined)) as Partial<T>;
+
+/** Whether JSON text says exactly this value: no number that it cannot write. */
+export const isExactJson = (value: unknown): boolean => {
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
+  return typeof value !== 'object' || value === null || Object.values(value).every(isExactJson);
+};

@@ -67,6 +67,8 @@ export interface CellPort extends CellBirth {
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[];
   /** For how long by `now` a child had waited for a person while nothing in it or below it worked. */
   askedMs(child: ChildOperation): number;
+  /** Whether the run was forked after this operation settled, and before the next one begins (on replay: began). */
+  isForkedSince(no: number): boolean;
   /** Whether the cell is stopped when the next operation begins (on replay: began). */
   readonly isStopped: boolean;
   /** Recorded with the frame of the next `begin`. `shown`: the window, for those who are allowed to see it. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, Cloister, QuestionReport, RunSession, ToolDefinition } from 'cloister';
-import { CloisterError } from '#base';
+import { CloisterError, isExactJson } from '#base';
 import { rehearse, virtualClock } from '#testkit';
 import type { ScriptLine } from '#testkit';
 import { temporaryFolder } from '../isolation/temporary-folder.ts';
@@ -370,4 +370,74 @@ test('an agent that has answered waits for a spawned one as long as that one wai
   expect([status, spawned?.map(({ output }) => output)]).toEqual(['completed', ['Written: Sent to ann.']]);
   expect((await cloister.audit(session.run)).problems).toEqual([]);
   expect((await cloister.replay(session.run)).differences).toEqual([]);
+});
+
+// invariant: answer-not-forked
+test('an answer allows one call of the run that asked: a fork asks again, and gets neither its answers nor what was remembered', async () => {
+  const sent: Sent = [];
+  const clerk = agent(
+    'clerk',
+    [
+      { when: { turn: 1 }, reply: { calls: [{ tool: 'send', args: { to: 'ann' } }] } },
+      { when: { turn: 2 }, reply: { calls: [{ tool: 'send', args: { to: 'ann' } }] } },
+      { reply: 'Done.' },
+    ],
+    { tools: [sendTool(sent)], approve: { send: { need: 2 } } },
+  );
+  await using cloister = await openCloister({ agents: [clerk], store: 'memory' });
+  const session = cloister.run('clerk', 'Go');
+  await waiting(session);
+  const [question] = await session.questions();
+  for (const by of ['ann', 'bob'])
+    await cloister.answer(question!.id, { ...allow(question!), remember: 'run' }, { by });
+  await session.outcome;
+  expect(sent).toHaveLength(2);
+  const { cells } = await cloister.show(session.run);
+  for (const op of [2, 3]) {
+    const fork = await cloister.fork(session.run, { at: `${cells[0]!.cell}/${op}` });
+    await waiting(fork);
+    expect((await fork.questions()).map(({ answers, state }) => [answers, state])).toEqual([[[], 'open']]);
+    const [again] = await fork.questions();
+    await cloister.answer(again!.id, { allow: false, sha256: again!.sha256 });
+    if (op === 2) {
+      await waiting(fork);
+      const [last] = await fork.questions();
+      await cloister.answer(last!.id, { allow: false, sha256: last!.sha256 });
+    }
+    await fork.outcome;
+    expect((await cloister.audit(fork.run)).problems).toEqual([]);
+    expect((await cloister.replay(fork.run)).differences).toEqual([]);
+  }
+  expect(sent).toHaveLength(2);
+});
+
+test('a number that cannot be shown is refused', async () => {
+  const got: unknown[] = [];
+  const pay: ToolDefinition = {
+    name: 'pay',
+    description: 'Pays.',
+    inputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] },
+    approve: true,
+    execute: (args) => void got.push(args) as never,
+  };
+  const clerk = agent(
+    'clerk',
+    [{ when: { turn: 1 }, reply: { calls: [{ tool: 'pay', args: { sum: 1 } }] } }, { reply: '{{results}}' }],
+    { tools: [pay] },
+  );
+  await using cloister = await openCloister({ agents: [clerk], store: 'memory' });
+  const session = cloister.run('clerk', 'Go');
+  await waiting(session);
+  const one = (await session.questions())[0]!;
+  expect([1, 0.5, -3, { a: [2] }].map(isExactJson)).toEqual([true, true, true, true]);
+  expect([JSON.parse('1e400'), -0, Number.NaN, { a: [Infinity] }].map(isExactJson)).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
+  expect(await codeOf(cloister.answer(one.id, { ...allow(one), args: { sum: Infinity } }))).toBe('answer_invalid');
+  session.cancel();
+  await session.outcome;
+  expect(got).toEqual([]);
 });

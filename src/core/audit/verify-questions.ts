@@ -33,6 +33,8 @@ type AskRecords = {
   /** The hash of the arguments that were allowed. */
   allowed: Hash | null;
   usedBy: number | null;
+  /** It was allowed for the run that was forked, and its call had not begun there. */
+  forked: boolean;
 };
 
 type ListedTool = { readonly name: string; readonly source: string; readonly own: string; readonly approve?: Json };
@@ -59,7 +61,16 @@ export class QuestionsCheck {
       return this.#problems.add('operation-record', where, 'a question without its text or its end');
     const { digest } = cell.birth;
     const key = `${frame.cell}/${begin.op}`;
-    this.#asked.set(key, { question, until, digest, rulings: [], result: null, allowed: null, usedBy: null });
+    this.#asked.set(key, {
+      question,
+      until,
+      digest,
+      rulings: [],
+      result: null,
+      allowed: null,
+      usedBy: null,
+      forked: false,
+    });
     if (question.argsHash !== hashOf(question.args))
       this.#problems.add('question-asked', where, 'the hash of its arguments is another one');
     // A second question about the same call shows what the first one allowed.
@@ -172,6 +183,7 @@ export class QuestionsCheck {
     const ask = this.#asked.get(`${frame.cell}/${no}`);
     if (ask === undefined || ask.result === null)
       return this.#problems.add('question-call', where, 'the question that it names has not been answered');
+    if (ask.forked) this.#problems.add('question-call', where, 'its question was answered for another run');
     const isStep = begin.do === 'step' || begin.do === 'ask';
     if (isStep && ask.usedBy !== null) this.#problems.add('question-call', where, 'its question allowed another call');
     ask.usedBy ??= begin.op;
@@ -180,6 +192,15 @@ export class QuestionsCheck {
       this.#problems.add('question-call', where, `its question was about ${ask.question.tool}`);
     if (ask.allowed !== null && begin.about?.['argsHash'] !== ask.allowed)
       this.#problems.add('question-call', where, 'its arguments are not those that were allowed');
+  }
+
+  /** Answers belong to the run that asked. */
+  #forgetAnswers(): void {
+    this.#remembered.clear();
+    for (const ask of this.#asked.values()) {
+      if (ask.result === null) ask.rulings.length = 0;
+      else if (ask.usedBy === null && ask.allowed !== null && ask.question.why === 'tool') ask.forked = true;
+    }
   }
 
   #verifyCall(frame: Frame, settle: SettleFrameRecord, begin: BeginFrameRecord, cell: CellRecords): void {
@@ -226,6 +247,7 @@ export class QuestionsCheck {
 
   next(frame: Frame): void {
     const { record } = frame;
+    if (record.type === 'fork') this.#forgetAnswers();
     if (record.type === 'open' || record.type === 'fork') this.#asker = record.caller ?? 'operator';
     const cell = this.#records.cells.get(frame.cell);
     if (cell === undefined) return;

@@ -57,6 +57,10 @@ export class Amendments implements Withdrawals {
     return nth < 0 ? step : `${this.#forks[nth + 1]?.from ?? run}/${step}`;
   }
 
+  isForkedBetween(first: number, last: number): boolean {
+    return this.#forks.some(({ no }) => first < no && no < last);
+  }
+
   /** For how long a cell created at that time was paused before forks, as seen from this frame. */
   pausedMs(createdAt: number, frame: number): number {
     let ms = 0;

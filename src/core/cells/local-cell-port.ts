@@ -122,6 +122,10 @@ export class LocalCellPort implements CellPort {
     this.#cell.cancel(pending, reason);
   }
 
+  isForkedSince(no: number): boolean {
+    return this.#cell.isForkedSince(no);
+  }
+
   askedMs(child: ChildOperation): number {
     const activity = this.#cell.run.activityOf(child.cell);
     return activity === undefined ? 0 : pausedMs(activity.pauses, this.#cell);

@@ -197,6 +197,11 @@ export class LocalContext implements LiveCell {
     return this.#deadline + this.#inFlight.idleMs + forkMs + waitedMs;
   }
 
+  isForkedSince(no: number): boolean {
+    const settled = this.#recorded?.settles.get(no);
+    return settled !== undefined && this.run.amendments.isForkedBetween(settled.no, this.nextFrame);
+  }
+
   get deadlineAbove(): number {
     return this.account.activity.pauses.length === 0 ? 0 : this.run.earliestDeadlineAbove(this);
   }

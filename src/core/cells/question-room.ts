@@ -26,7 +26,7 @@ import type {
   WaitingCall,
 } from '#contracts';
 import type { Door } from '#core/crossings';
-import { argumentsHash, Questions, saidIn, verdictOf } from '#core/events';
+import { answerProblem, argumentsHash, Questions, saidIn, verdictOf } from '#core/events';
 import type { AskedQuestion } from '#core/events';
 import type { InFlightOperation } from './step-runner.ts';
 
@@ -172,18 +172,12 @@ export class QuestionRoom {
   #ruling({ op, question }: AskedQuestion, { started }: WaitingQuestion, answer: Answer): Ruling {
     const { by, right, allow, sha256, args, reason, remember, id } = answer;
     if (question.why === 'client' && right !== 'caller') throw new CloisterError('question_unknown');
-    if (question.why === 'agent' && allow) checkAnswerText(question, reason ?? '');
+    const problem = answerProblem(question, answer);
+    if (problem !== null) throw new CloisterError('answer_invalid', problem);
     if (args !== undefined) {
-      if (!allow || question.why !== 'tool' || remember !== undefined)
-        throw new CloisterError(
-          'answer_invalid',
-          '`args`: only with `allow: true` for a marked tool, and without `remember`.',
-        );
       const problems = this.#run.ports.validate(started.operation.schema, args, { left: checkStepsMax });
       if (problems.length > 0) throw new CloisterError('answer_invalid', `args: ${problems.slice(0, 5).join('; ')}.`);
     }
-    if (remember !== undefined && (!allow || question.why !== 'tool'))
-      throw new CloisterError('answer_invalid', '`remember`: only with `allow: true` for a marked tool.');
     const changed = args !== undefined && argumentsHash(args) !== question.argsHash ? args : undefined;
     // A result of a client may be long, and is in the log as what crossed.
     const words = question.why === 'client' ? undefined : reason;
@@ -208,13 +202,6 @@ const mayAnswer = ({ rule = {} }: Question, { by, right }: Answer, requestedBy: 
 
 /** For checking changed arguments: as many steps as a turn has. */
 const checkStepsMax = 1_000_000;
-
-const checkAnswerText = ({ args: { options } }: Question, text: string): void => {
-  if (text.trim() === '')
-    throw new CloisterError('answer_invalid', 'The agent asked a question: `reason` must hold the answer.');
-  if (Array.isArray(options) && !options.includes(text))
-    throw new CloisterError('answer_invalid', `\`reason\` must be one of: ${options.join(', ')}.`);
-};
 
 /** What the cell hears; null: nothing but the verdict. */
 const answerContent = (

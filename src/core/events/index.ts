@@ -8,7 +8,7 @@ export { followMessageStates, readRunMail } from './mail-states.ts';
 export { projectEvents } from './project-events.ts';
 export { projectLog } from './project-log.ts';
 export { protocolEvents } from './protocol-events.ts';
-export { argumentsHash, Questions, saidIn, verdictOf } from './questions.ts';
+export { answerProblem, argumentsHash, Questions, saidIn, verdictOf } from './questions.ts';
 export type { AskedQuestion } from './questions.ts';
 export { readLedgers } from './read-ledgers.ts';
 export { reportQuestions } from './report-questions.ts';

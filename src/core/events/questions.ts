@@ -1,7 +1,7 @@
 // The questions of a run to people: one fold over its frames, live, on resume, and for those who list them.
 import { canonicalJson, sha256 } from '#base';
 import type { CellId, Hash, JsonObject } from '#base';
-import type { ApprovalRule, Frame, Question, QuestionReport, QuestionResult, Ruling } from '#contracts';
+import type { ApprovalRule, Frame, Question, QuestionAnswer, QuestionReport, QuestionResult, Ruling } from '#contracts';
 
 /** A question of a run, and its answers so far. */
 export type AskedQuestion = {
@@ -63,6 +63,11 @@ export class Questions {
       this.#asked.set(`${cell}/${op}`, asked);
       return;
     }
+    // Answers belong to the run that asked.
+    if (record.type === 'fork') {
+      this.#remembered = null;
+      for (const [key, one] of this.#asked) if (one.ended === null) this.#asked.set(key, { ...one, rulings: [] });
+    }
     if (record.type !== 'ruling' && record.type !== 'settle') return;
     const key = `${cell}/${record.op}`;
     const asked = this.#asked.get(key);
@@ -120,4 +125,20 @@ export const questionState = (result: QuestionResult | null): Exclude<QuestionRe
   if (result === null) return 'cancelled';
   if (result.expired === true) return 'expired';
   return result.verdict === 'allow' ? 'allowed' : 'denied';
+};
+
+/** Why an answer does not fit its question, as far as that is known without the tool's schema; null: it does. */
+export const answerProblem = (
+  { why, args: { options } }: Pick<Question, 'why' | 'args'>,
+  { allow, args, reason = '', remember }: Pick<QuestionAnswer, 'allow' | 'args' | 'reason' | 'remember'>,
+): string | null => {
+  if (why === 'agent' && allow && reason.trim() === '')
+    return 'The agent asked a question: `reason` must hold the answer.';
+  if (why === 'agent' && allow && Array.isArray(options) && !options.includes(reason))
+    return `\`reason\` must be one of: ${options.join(', ')}.`;
+  if (args !== undefined && (!allow || why !== 'tool' || remember !== undefined))
+    return '`args`: only with `allow: true` for a marked tool, and without `remember`.';
+  return remember !== undefined && (!allow || why !== 'tool')
+    ? '`remember`: only with `allow: true` for a marked tool.'
+    : null;
 };

@@ -40,7 +40,7 @@ const isNamed = ({ name, signature }: MarkableTools['agents'][number], given: st
 const coversMark = (listed: string, mark: string): boolean =>
   listed === mark || (listed.includes('/') ? splitServer(listed)[0] === mark : mark.startsWith(`${listed}/`));
 
-type MarkedFields = Pick<Agent, 'children' | 'permissions' | 'resources'>;
+type MarkedFields = Pick<Agent, 'name' | 'children' | 'permissions' | 'resources'>;
 
 /** The marks that a definition holds: those given to the agent, and those that its tools bring. `tools`: names that models see. */
 export const marksInForce = (fields: MarkedFields, tools: readonly string[]): ApprovalMarks => {
@@ -61,14 +61,14 @@ export const ownMarks = (agent: Agent): ApprovalMarks =>
   );
 
 const matchedMarks = (
-  { permissions, resources, children }: MarkedFields,
+  { name: own, permissions, resources, children }: MarkedFields,
   tools: readonly string[],
 ): readonly (readonly [name: string, names: readonly string[], mark: ApprovalMark])[] => {
   const markable = {
     tools,
     servers: [...resources.sources.map(({ name }) => name), ...resources.servers],
     agents: children.agents,
-    spawnable: children.spawns?.agents ?? [],
+    spawnable: [...(children.spawns?.agents ?? []), ...(children.spawns?.self === true ? [own] : [])],
   };
   return Object.entries(permissions.approve).map(([name, mark]) => [name, markedNames(name, markable), mark]);
 };

@@ -104,14 +104,14 @@ const toolRunners = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
   if (known === undefined) {
     const all = [
       ...agent.resources.tools.map((tool) => withApproval(agent, ownTool(agent, tool), tool.approve)),
-      ...skillTools(agent.resources.skills).map(plainTool),
+      ...skillTools(agent.resources.skills).map((tool) => withApproval(agent, plainTool(tool))),
       ...agent.resources.builtins.map((name) => withApproval(agent, builtinRunner(name))),
       ...agent.children.agents.map((child) => withApproval(agent, agentTool(child))),
     ];
     if (agent.children.gather !== null)
       all.push(withApproval(agent, gatherTool(agent.children.agents, agent.children.gather.timeoutMs)));
-    if (agent.definition.asks === true) all.push(askPersonTool);
-    if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
+    if (agent.definition.asks === true) all.push(withApproval(agent, askPersonTool));
+    if (agent.definition.tools.length > all.length) all.push(withApproval(agent, builtinTool('read_output')));
     known = new Map(all.map((runner) => [runner.schema.name, runner]));
     runners.set(agent, known);
   }

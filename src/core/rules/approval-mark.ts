@@ -20,7 +20,8 @@ export const approvalMark = (
   const ofTool = markOf(marks, `${source}/${own}`);
   const ofServer = markOf(marks, source);
   if (ofTool === undefined || ofServer === undefined) return ofTool ?? ofServer;
-  return joinMarks(ofTool, ruleOf(ofTool), ofServer);
+  const rule = ruleOf(ofTool);
+  return joinMarks(ofTool, Object.keys(rule).length > 0 ? rule : ruleOf(ofServer), ofServer);
 };
 
 const markOf = (marks: ApprovalMarks, name: string): ApprovalMark | undefined =>

@@ -2,10 +2,12 @@
 //
 //   marked-call-asks-first. Whichever cell calls a marked tool, whatever kind of tool it is: nothing of it begins before the answer.
 //   answered-is-what-runs. The tool gets the arguments that were shown, or those that the person wrote instead.
+//   answer-not-forked. An answer belongs to the run that asked: a call that a fork makes is asked about again.
+import { deepFreeze, isExactJson } from '#base';
 import type { JsonObject } from '#base';
 import { argumentsHash } from '#core/events';
 import type { ApprovalMark, AnswerContent, AskOperation, QuestionResult, Source } from '#contracts';
-import { failingStep, stepAbout } from './tool-call-chain.ts';
+import { failingChain, failingStep, stepAbout } from './tool-call-chain.ts';
 import type { ChainStep, Session, ToolCall, ToolCallChain, ToolRunner } from './state.ts';
 
 /** `decides`: whether these arguments need approval; absent: all do. */
@@ -24,24 +26,38 @@ type Asking = { readonly rule: Question['rule']; readonly session: Session };
 type Question = AskOperation['question'];
 
 const askedChain = (tool: ToolRunner, call: ToolCall, args: JsonObject, { rule, session }: Asking): ToolCallChain => {
+  // What a person cannot be shown, nobody can allow.
+  if (!isExactJson(args))
+    return failingChain(call, session, 'tool_arguments', 'A number is too large or too small to be shown.');
   const argsHash = argumentsHash(args);
   const hasRule = rule !== undefined && Object.keys(rule).length > 0;
   const ask: AskOperation = {
     do: 'ask',
     name: `ask:${call.name}`,
-    question: { tool: call.name, args, argsHash, why: 'tool', ...(hasRule ? { rule } : {}) },
+    question: {
+      tool: call.name,
+      args: deepFreeze(structuredClone(args)),
+      argsHash,
+      why: 'tool',
+      ...(hasRule ? { rule } : {}),
+    },
     schema: tool.schema.inputSchema,
     timeoutMs: session.cell.limits.questionTimeout,
   };
   let inner: ToolCallChain | null = null;
+  let asks = 1;
   let edited: Source | null = null;
-  let denied: readonly Source[] = [];
+  let denied: readonly Source[] | null = null;
   const onAnswer = (result: QuestionResult, no: number): ChainStep => {
     const said: Source | null = result.said === undefined ? null : { from: 'crossing', seq: result.said };
     if (result.verdict === 'deny') {
       denied = said === null ? [] : [said];
       const code = result.expired === true ? 'approval_expired' : 'approval_denied';
       return { begin: [failingStep(call, session, { code }, stepAbout(session, { ...call, ask: { no, argsHash } }))] };
+    }
+    if (session.cell.runtime.isForkedSince(no)) {
+      asks++;
+      return { begin: [ask] };
     }
     const changed = said === null ? undefined : readAnswer(session, said).args;
     if (changed !== undefined) edited = said;
@@ -56,10 +72,11 @@ const askedChain = (tool: ToolRunner, call: ToolCall, args: JsonObject, { rule, 
   return {
     begin: [ask],
     onSettled: (index, settled, no) => {
-      if (index === 0)
+      if (index < asks && inner === null && denied === null)
         return settled.ok ? onAnswer(settled.value as unknown as QuestionResult, no) : { end: failedEnd(no) };
-      if (inner === null) return { end: { show: { rule: 'denied@1', of: [{ from: 'operation', no }, ...denied] } } };
-      const step = inner.onSettled(index - 1, settled, no);
+      if (inner === null)
+        return { end: { show: { rule: 'denied@1', of: [{ from: 'operation', no }, ...(denied ?? [])] } } };
+      const step = inner.onSettled(index - asks, settled, no);
       return edited === null || step.end === undefined ? step : { ...step, end: { ...step.end, edited } };
     },
   };

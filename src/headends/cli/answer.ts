@@ -136,7 +136,7 @@ const decide = async (
   if (given.answer === null && given.reason === null) return askHere(question, given, context);
   const answer = question.why === 'agent' ? readTextAnswer(question, given) : await readVerdict(given, context.files);
   const isShown = question.why === 'agent' || !answer.allow || given.sha256 !== null;
-  if (!isShown && !(await confirmHere(question, given, context))) return null;
+  if (!isShown && !(await confirmHere({ ...question, ...answer }, given, context))) return null;
   return { answer: { ...answer, sha256: given.sha256 ?? sha256 }, by: given.by };
 };
 
@@ -221,8 +221,9 @@ const confirmHere = async (question: QuestionReport, given: GivenAnswer, context
       `allowing a call needs the hash of the arguments that you saw, and there is no terminal to show them`,
       `look at it with \`${cloisterCommand(`questions ${question.id}`, given.workspace)}\`, then: ${answerCommands(question, given.workspace, true)[0]}`,
     );
+  // With the arguments that it is called with.
   err.print(...questionLines(question, err));
-  if (given.args !== null) err.print('  with the arguments of --args instead');
+  if (given.args !== null) err.print('  These are the arguments of --args, in place of those of the agent.');
   if (given.remember !== null) err.print(...wrapText('  also ', rememberText(question), err.columns, 7));
   const lines = terminal.lines();
   const restored = interrupts.onLeave(() => lines.close());
