@@ -26,7 +26,10 @@ const showGivenTools = ({ cell, tools, window }: Session, { seq, content }: Cros
     // Sources may have listed a tool of that name meanwhile.
     if (tools.has(schema.name)) continue;
     const runner = clientTool(schema, given.timeoutMs);
-    const mark = approvalMark(cell.agent.definition.approve, schema);
+    const { definition, permissions } = cell.agent;
+    const mark = approvalMark(definition.approve, schema);
+    // The operator marked it, and the definition does not say so, because the run began without it: it is not offered.
+    if (mark === undefined && approvalMark(permissions.approve, schema) !== undefined) continue;
     tools.set(schema.name, mark === undefined ? runner : approvedTool(runner, mark));
     window.add({ rule: 'given-tool@1', of: [{ from: 'crossing', seq }], with: [index] }, 'SYSTEM');
   }
