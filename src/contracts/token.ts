@@ -23,14 +23,22 @@ export const seesCauses = (sees: Sees | undefined): boolean => sees === 'causes'
 /** The caller that started this process and uses MCP over standard input. */
 export const stdioCaller = 'stdio';
 
+/** Names that no token may have, and what each stands for. */
+const reservedNames: ReadonlyMap<string, string> = new Map([
+  [stdioCaller, 'MCP over standard input'],
+  ['operator', 'whoever owns the workspace, in records of who answered'],
+]);
+
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export const tokenNameShape: Shape<string> = withRules(
   pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$', tokenNameExpected),
   {
-    find: (name: string) =>
-      name === stdioCaller ? { text: `"${stdioCaller}" is reserved for MCP over standard input.` } : null,
-    schema: { not: { const: stdioCaller } },
+    find: (name: string) => {
+      const meaning = reservedNames.get(name);
+      return meaning === undefined ? null : { text: `"${name}" is reserved for ${meaning}.` };
+    },
+    schema: { not: { enum: [...reservedNames.keys()] } },
   },
 );
 

@@ -8,7 +8,7 @@ import type {
   InputRequiredResult,
   ServerContext,
 } from '@modelcontextprotocol/server';
-import { CloisterError, isObject } from '#base';
+import { CloisterError, escapeHidden, isObject } from '#base';
 import type { Json } from '#base';
 import type { Agent, AgentService, Caller, CallerQuestion, QuestionAnswer, ServedRun } from '#contracts';
 import type { McpLibrary } from './server-factory.ts';
@@ -87,7 +87,7 @@ export const inputRequiredResult = (
 type Form = Parameters<McpLibrary['inputRequired']['elicit']>[0];
 
 const approvalForm = ({ agent, tool, args }: CallerQuestion): Form => ({
-  message: `${agent} wants to call ${tool} with ${JSON.stringify(args)}.`,
+  message: `${agent} wants to call ${tool} with ${escapeHidden(JSON.stringify(args))}.`,
   requestedSchema: {
     type: 'object',
     properties: {
@@ -99,7 +99,7 @@ const approvalForm = ({ agent, tool, args }: CallerQuestion): Form => ({
 });
 
 const questionForm = ({ agent, args: { question, options } }: CallerQuestion): Form => ({
-  message: `${agent} asks: ${typeof question === 'string' ? question : JSON.stringify(question)}`,
+  message: `${agent} asks: ${escapeHidden(typeof question === 'string' ? question : JSON.stringify(question))}`,
   requestedSchema: {
     type: 'object',
     properties: {

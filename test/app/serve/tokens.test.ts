@@ -27,6 +27,13 @@ const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
 });
 
 describe('a token', () => {
+  test.each([
+    ['stdio', 'MCP over standard input'],
+    ['operator', 'whoever owns the workspace'],
+  ])('cannot be named %s: records of who asked and answered mean %s', (name, meaning) => {
+    expect(() => checkTokenEntries([entry(name)], [])).toThrow(`"${name}" is reserved for ${meaning}`);
+  });
+
   // invariant: token-check-takes-equal-time
   test('is compared once, in full, whether it is the first, the last, an expired one or none', () => {
     const entries = Array.from({ length: 20 }, (_, place) => entry(`t${place}`, place === 7 ? { expiresAt: 5 } : {}));

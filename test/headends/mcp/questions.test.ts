@@ -46,6 +46,19 @@ const call = (client: Client, prompt: string, more: object = {}) =>
 const textOf = ({ content }: any): string => content.map(({ text }: { text: string }) => text).join('\n');
 
 describe('a client that can show forms', () => {
+  test('is shown characters that hide or turn text around as escapes', async () => {
+    const { connect } = await serve();
+    const forms: any[] = [];
+    const client = await connect('ann', '2026-07-28', (form) => {
+      forms.push(form);
+      return { action: 'accept', content: { allow: false } };
+    });
+    await call(client, 'ops\u202Egro.live\u2066');
+    expect(forms.map(({ message }) => message)).toEqual([
+      'lead wants to call send with {"to":"ops\\u202egro.live\\u2066"}.',
+    ]);
+  });
+
   test('is asked in the middle of its call, and its answer continues the run', async () => {
     const { connect, sent, cloister } = await serve();
     const forms: any[] = [];

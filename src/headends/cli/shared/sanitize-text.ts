@@ -4,6 +4,7 @@
 //       (`sanitizeLine`: none), no text direction override and no half of a surrogate pair.
 //   width-never-less. `width` never returns less than a terminal uses, so a line cut to n columns never wraps.
 import { stripVTControlCharacters } from 'node:util';
+import { escapeHidden } from '#base';
 
 const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/gu;
 /** Controls, direction overrides and isolates, and the invisible tag alphabet. */
@@ -45,23 +46,12 @@ export const escapeInvisible = (text: string): string =>
       (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
     );
 
-/** What a reader cannot see, or could take for a space: controls, formats, fillers, and marks that pile up. */
-const hidden =
-  /(?![ \n])[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]|(?<=\p{M}{2})\p{M}/gu;
-
 /** JSON in which everything can be seen: whatever could hide or pretend to be something else is escaped. It parses to the same value. */
 export const visibleJson = (value: unknown, indent?: number): string =>
-  (JSON.stringify(value, null, indent) ?? 'null').replace(hidden, escapeUnits);
+  escapeHidden(JSON.stringify(value, null, indent) ?? 'null');
 
 /** The same for text of several lines. */
-export const visibleText = (text: string): string =>
-  unifyLineBreaks(text).replaceAll('\t', '  ').replace(hidden, escapeUnits);
-
-const escapeUnits = (character: string): string =>
-  character
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
+export const visibleText = (text: string): string => escapeHidden(unifyLineBreaks(text).replaceAll('\t', '  '));
 
 /** Breaks one line wherever it reaches `columns` columns: nothing of it starts a row by itself. */
 export const breakColumns = (line: string, columns: number): readonly string[] => {
