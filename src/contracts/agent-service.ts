@@ -102,7 +102,7 @@ export type ClientToolResults = Pick<AgentRequest, 'oneCall' | 'tools'> & {
  * stands is told only to those who see the run.
  */
 export type CallerQuestion = Omit<QuestionReport, 'cell' | 'path' | 'caller' | 'answers'> & {
-  readonly answers: readonly Omit<QuestionReport['answers'][number], 'signal'>[];
+  readonly answers: readonly Omit<QuestionReport['answers'][number], 'signal' | 'reason'>[];
   /** Whether this caller can answer it now. */
   readonly mayAnswer: boolean;
   /** Only for those who see the run. */

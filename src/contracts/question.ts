@@ -100,6 +100,8 @@ export type QuestionReport = {
     readonly allow: boolean;
     readonly at: number;
     readonly args?: JsonObject;
+    /** What the person said; not of the results of a client's tools. */
+    readonly reason?: string;
     readonly signal: string;
   }[];
   /** `open`: it waits for people. */

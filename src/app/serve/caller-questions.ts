@@ -113,7 +113,8 @@ export class LocalCallerQuestions implements CallerQuestions {
     const isWaitingForReader = asked.state === 'open' && !answers.some(({ by }) => by === reader.name);
     return {
       ...asked,
-      answers: answers.map(({ signal: _signal, ...one }) => one),
+      // What people say is for the agent, and is in the transcript for those who see the contents of the run.
+      answers: answers.map(({ signal: _signal, reason: _reason, ...one }) => one),
       mayAnswer: isWaitingForReader && this.#right(reader, whole) !== null,
       ...(this.#isOwn(reader, whole) ? { cell, path } : {}),
       ...(caller === reader.name ? {} : { caller }),

@@ -42,7 +42,7 @@ export const questionErrors = {
     'config',
     false,
     'The question has been answered, or no longer waits for an answer.',
-    'Nothing has to be done. List the open ones with `cloister questions`.',
+    'See who answered, and what, with `cloister questions <id>`, or over REST: GET /v1/questions/<id>.',
   ),
   question_changed: errorEntry(
     'config',

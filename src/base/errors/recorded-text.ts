@@ -16,6 +16,11 @@ const changedSince1: Readonly<Partial<Record<ErrorCode, ErrorText>>> = {
     summary: 'The request uses a feature that is not supported.',
     suggestion: 'Remove what the message names.',
   },
+  question_answered: {
+    class: 'config',
+    summary: 'The question has been answered, or no longer waits for an answer.',
+    suggestion: 'Nothing has to be done. List the open ones with `cloister questions`.',
+  },
 };
 
 /** Version 1, used by every format so far. A code that this build does not know is shown as a defect. */

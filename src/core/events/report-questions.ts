@@ -48,11 +48,12 @@ const report = (asked: AskedQuestion, { births, caller, isOver, run }: RunInfo):
     need: peopleNeeded(rule),
     by: rule.by ?? null,
     not: rule.not ?? null,
-    answers: rulings.map(({ by, verdict, at, args: changed, signal }) => ({
+    answers: rulings.map(({ by, verdict, at, args: changed, reason, signal }) => ({
       by,
       allow: verdict === 'allow',
       at,
-      ...omitUndefined({ args: changed }),
+      // The result of a client's tool can be long, and is in the transcript.
+      ...omitUndefined({ args: changed, reason: why === 'client' ? undefined : reason }),
       signal,
     })),
     state: ended === null ? (isOver ? 'cancelled' : 'open') : questionState(ended.result),

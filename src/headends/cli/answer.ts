@@ -24,7 +24,16 @@ import {
   workspaceOption,
 } from './shared/options.ts';
 import { isInteractive } from './shared/question-asker.ts';
-import { answerCommands, optionsOf, questionLines, rememberText } from './shared/question-lines.ts';
+import {
+  answerCommands,
+  answererProblem,
+  askCommand,
+  findOption,
+  optionsOf,
+  questionLines,
+  rememberText,
+  usedArgumentsLines,
+} from './shared/question-lines.ts';
 import { parseObject, promptForAnswer } from './shared/question-prompt.ts';
 import { wrapText } from './shared/sanitize-text.ts';
 
@@ -35,11 +44,18 @@ export default defineCommand({
     'cloister answer q-4f2a allow --sha256 9c1e…',
     'cloister answer q-4f2a deny --reason "Not before Monday"',
     'cloister answer q-4f2a "The red one"     # an agent asks you something',
+    'cloister answer q-4f2a 2                 # the second of its options',
+  ],
+  notes: [
+    'Exit codes: 130 if you answer nothing (l, Ctrl-D, Ctrl-C, or anything but y to',
+    '"Allow it?"): the question stays open. 4 if you may not answer; 1 if the answer',
+    'is refused. Otherwise that of the run if it continues here, as with `resume`',
+    '(6: it waits for people again), and 0 if it continues elsewhere.',
   ],
   usage: '[options] <question> [allow|deny|text]',
   arguments: {
     question: requiredArgument('the id of a question, or a prefix of one'),
-    answer: optionalArgument('allow or deny; if an agent asks you something: your answer'),
+    answer: optionalArgument('allow or deny; if an agent asks you something: your answer, or the number of an option'),
   },
   options: {
     reason: textOption('<text>', 'with deny: why; the agent is told'),
@@ -52,7 +68,7 @@ export default defineCommand({
         return text;
       },
     ),
-    by: textOption('<name>', 'who answers, as it is recorded (default: operator)'),
+    by: textOption('<name>', 'who answers, as it is recorded (default: operator); if only some may, one of them'),
     sha256: textOption('<hash>', 'the hash of the arguments that you saw; required to allow a call without a terminal'),
     ...agentsOptions,
     ...workspaceOption,
@@ -77,7 +93,7 @@ export default defineCommand({
     };
     if (home !== 'nobody') {
       await using cloister = await openToRead(workspace, runtime);
-      return await reportReceipt(await send(cloister), { question, workspace, json: given.json }, context);
+      return await reportReceipt(await send(cloister), { ...decided, question, workspace, json: given.json }, context);
     }
     let code: ExitCode = exitCode.completed;
     const followed = await followRun(
@@ -86,8 +102,10 @@ export default defineCommand({
         open: () => openForRun(question.run, given, runtime),
         begin: async (cloister) => {
           const { session = null, ...rest } = await send(cloister);
-          if (session === null) code = await reportReceipt(rest, { question, workspace, json: given.json }, context);
-          else if (!given.json && !given.jsonl) output.err.print(describeReceipt(rest));
+          if (session === null)
+            code = await reportReceipt(rest, { ...decided, question, workspace, json: given.json }, context);
+          else if (!given.json && !given.jsonl)
+            output.err.print(describeReceipt(rest), ...usedArgumentsLines(decided.answer.args, output.err));
           return session;
         },
         answered: question.id,
@@ -133,11 +151,27 @@ const decide = async (
   context: CommandContext,
 ): Promise<DecidedAnswer | null> => {
   const { sha256 } = question;
-  if (given.answer === null && given.reason === null) return askHere(question, given, context);
+  const isAsked = given.answer === null && given.reason === null;
+  // At a terminal, the name is asked for.
+  if (!isAsked || given.by !== null || question.why === 'client') checkAnswerer(question, given);
+  if (isAsked) return askHere(question, given, context);
   const answer = question.why === 'agent' ? readTextAnswer(question, given) : await readVerdict(given, context.files);
   const isShown = question.why === 'agent' || !answer.allow || given.sha256 !== null;
   if (!isShown && !(await confirmHere({ ...question, ...answer }, given, context))) return null;
   return { answer: { ...answer, sha256: given.sha256 ?? sha256 }, by: given.by };
+};
+
+/** The operator owns the workspace, so they are told who may answer. */
+const checkAnswerer = (question: QuestionReport, { by, workspace }: GivenAnswer): void => {
+  const problem = answererProblem(question, by ?? 'operator');
+  if (problem === null) return;
+  const commands = answerCommands(question, workspace);
+  throw new UsageError(
+    problem,
+    question.why === 'client'
+      ? `see it with \`${cloisterCommand(`questions ${question.id}`, workspace)}\``
+      : `answer as somebody who may: ${commands.join(', or: ')}`,
+  );
 };
 
 const askHere = async (
@@ -172,7 +206,8 @@ const readTextAnswer = (question: QuestionReport, given: GivenAnswer): Omit<Ques
     );
   const isOption = answer !== null && optionsOf(question).includes(answer);
   if (answer === 'deny' && !isOption) return { allow: false, ...(reason === null ? {} : { reason }) };
-  return { allow: true, reason: (answer === 'allow' && !isOption ? reason : null) ?? answer ?? reason ?? '' };
+  const text = (answer === 'allow' && !isOption ? reason : null) ?? answer ?? reason ?? '';
+  return { allow: true, reason: findOption(question, text) ?? text };
 };
 
 const readVerdict = async (given: GivenAnswer, files: CliFiles): Promise<Omit<QuestionAnswer, 'sha256'>> => {
@@ -219,7 +254,7 @@ const confirmHere = async (question: QuestionReport, given: GivenAnswer, context
   if (!isInteractive(given, context))
     throw new UsageError(
       `allowing a call needs the hash of the arguments that you saw, and there is no terminal to show them`,
-      `look at it with \`${cloisterCommand(`questions ${question.id}`, given.workspace)}\`, then: ${answerCommands(question, given.workspace, true)[0]}`,
+      `look at it with \`${cloisterCommand(`questions ${question.id}`, given.workspace)}\`, then: ${answerCommands(question, given.workspace)[0]}`,
     );
   // With the arguments that it is called with.
   err.print(...questionLines(question, err));
@@ -249,7 +284,7 @@ const homeOf = async (
   return chat !== undefined && caller === null ? 'chat' : 'nobody';
 };
 
-type AnsweredQuestion = {
+type AnsweredQuestion = Pick<DecidedAnswer, 'answer'> & {
   readonly question: QuestionReport;
   readonly workspace: string;
   readonly json: boolean;
@@ -258,7 +293,7 @@ type AnsweredQuestion = {
 /** The run continues elsewhere, or not yet. */
 const reportReceipt = async (
   receipt: AnswerReceipt,
-  { question, workspace, json }: AnsweredQuestion,
+  { question, answer, workspace, json }: AnsweredQuestion,
   { runtime, output }: CommandContext,
 ): Promise<ExitCode> => {
   const { state, run } = receipt;
@@ -268,9 +303,14 @@ const reportReceipt = async (
     state === 'stored'
       ? ['The run takes it when it is continued:', `  ${continueCommand(report, workspace)}`]
       : state === 'waiting'
-        ? ['More people must allow it:', `  ${answerCommands(question, workspace)[0]}`]
+        ? ['More people must allow it:', `  ${askCommand(await resolveQuestion(cloister, question.id), workspace)}`]
         : [`The process that owns run ${run} continues it.`];
-  output.result(json, { question: question.id, run, state }, () => [describeReceipt(receipt), ...next]);
+  output.result(json, { question: question.id, run, state }, (screen) => [
+    describeReceipt(receipt),
+    // As long as it is only stored, nobody has checked them.
+    ...(state === 'stored' ? [] : usedArgumentsLines(answer.args, screen)),
+    ...next,
+  ]);
   return exitCode.completed;
 };
 

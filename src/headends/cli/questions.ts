@@ -27,7 +27,9 @@ export default defineCommand({
     }
     const run = runName === null ? null : await resolveRun(cloister, runName);
     const questions = await cloister.questions({ all, ...(run === null ? {} : { run }) });
-    output.result(json, questions, (screen) => listLines(questions, { workspace, all }, screen));
+    output.result(json, questions, (screen) =>
+      listLines(questions, { workspace, folder: cloister.workspace ?? workspace, all }, screen),
+    );
     return exitCode.completed;
   },
 });
@@ -37,17 +39,20 @@ const wholeLines = (question: QuestionReport, workspace: string, screen: Screen)
   `  sha256   ${sanitizeLine(question.sha256)}`,
   ...(question.state !== 'open' || question.why === 'client'
     ? []
-    : ['', 'Answer it with:', ...answerCommands(question, workspace, true).map((command) => `  ${command}`)]),
+    : ['', 'Answer it with:', ...answerCommands(question, workspace).map((command) => `  ${command}`)]),
 ];
 
 const listLines = (
   questions: readonly QuestionReport[],
-  { workspace, all }: { readonly workspace: string; readonly all: boolean },
+  { workspace, folder, all }: { readonly workspace: string; readonly folder: string; readonly all: boolean },
   screen: Screen,
 ): readonly string[] => {
   const first = questions.find(({ state }) => state === 'open');
   if (questions.length === 0)
-    return [all ? `No questions in ${sanitizeLine(workspace)} yet.` : 'No question waits for an answer.'];
+    return [
+      `${all ? 'No agent has asked anything' : 'No question waits for an answer'} in the workspace ${sanitizeLine(folder)}.`,
+      'Name another one with --workspace <dir>.',
+    ];
   return [
     ...questionListLines(questions, screen),
     ...(first === undefined

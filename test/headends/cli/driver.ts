@@ -15,7 +15,7 @@ import type {
 } from '#contracts';
 import { defineAgent } from '#core/orchestration';
 import { runCli } from '#headends/cli';
-import type { CliRuntime, CliServer, CliWorld } from '#headends/cli';
+import type { CliRuntime, CliServer, CliWorld, EditorResult } from '#headends/cli';
 import { loadCommands } from '../../../src/headends/cli/commands.ts';
 import { diffOf, replayOf, verifyOf } from './checks.ts';
 import { deadOf, fakeResident, mailOf, noMail, nothing } from './mail.ts';
@@ -64,7 +64,7 @@ export type { Scene } from './scene.ts';
 await loadCommands(undefined);
 
 /** A line that is typed at once, or when the promise resolves. */
-type TypedText = string | (() => Promise<string | null>);
+type TypedText = string | ((initial: string) => Promise<string | null>);
 
 /** How the fake behaves beyond its canned answers. */
 export type Behaviour = {
@@ -117,7 +117,7 @@ export type Behaviour = {
     readonly texts: readonly TypedText[];
   };
   /** The user's editor. */
-  readonly edit?: (text: string) => string | null;
+  readonly edit?: (text: string) => EditorResult | null;
   readonly files?: Partial<FileWorld>;
 };
 
@@ -395,12 +395,12 @@ const fakeLines = (
   let isClosed = false;
   return {
     isTerminal,
-    next: async (prompt) => {
+    next: async (prompt, initial = '') => {
       if (isClosed) return null;
       asked(prompt);
       const text = left.shift();
       if (text === undefined) return null;
-      return typeof text === 'string' ? text : Promise.race([text(), closed.promise, discarded.promise]);
+      return typeof text === 'string' ? text : Promise.race([text(initial), closed.promise, discarded.promise]);
     },
     printAbove: (print) => print(),
     discard: () => {

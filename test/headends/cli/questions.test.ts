@@ -6,7 +6,7 @@ import { defineAgent, openCloister } from 'cloister';
 import type { Agent, AgentShortForms, Cloister, QuestionReport, ToolDefinition } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { visibleJson } from '../../../src/headends/cli/shared/sanitize-text.ts';
-import { questionLines, questionListLines } from '../../../src/headends/cli/shared/question-lines.ts';
+import { findOption, questionLines, questionListLines } from '../../../src/headends/cli/shared/question-lines.ts';
 import { scratchFolder } from '../../scratch-folder.ts';
 import { settle, startCli } from './driver.ts';
 import type { Behaviour, Cli } from './driver.ts';
@@ -96,7 +96,9 @@ describe('at a terminal, the person is asked, and', () => {
     expect({ code, sent: desk.sent }).toEqual({ code: 0, sent: [{ to: 'anna' }] });
     expect(stdout).toContain('All done.');
     expect(stderr).toContain('lead > mailer wants to call send:\n  │ {\n  │   "to": "anna"\n  │ }\n');
-    expect(stderr).toContain('Type one letter');
+    const [hint = ''] = /^Type one letter.*$/mu.exec(stderr) ?? [];
+    expect(hint.length).toBeLessThanOrEqual(80);
+    for (const key of ['a', 'r', 'd', 'e', 'l']) expect(hint).toMatch(new RegExp(String.raw`[:,] ${key} \w`, 'u'));
   });
 
   test('denies it: nothing is sent, and the words reach the agent', async () => {
@@ -115,13 +117,47 @@ describe('at a terminal, the person is asked, and', () => {
     expect(stderr).toMatch(/error: The answer does not fit the question\. args: .*expected string, got number/u);
     expect(stderr).toContain('That is not a JSON object. Nothing is allowed yet.');
     expect(stderr).toContain('The arguments are unchanged, and nothing is allowed yet.');
+    expect(stderr.split('These arguments are used:')).toHaveLength(2);
+    expect(stderr).toContain('These arguments are used:\n  │ {\n  │   "to": "ben"\n  │ }\n');
+  });
+
+  test('edits the line that holds the present arguments: as it stands, it changes nothing', async () => {
+    const desk = openDesk([{ to: 'anna\u202E' }]);
+    const shown: string[] = [];
+    const keep = async (initial: string): Promise<string> => {
+      shown.push(initial);
+      return ` ${initial}`;
+    };
+    const change = async (initial: string): Promise<string> => initial.replace('anna', 'ben');
+    const { stderr } = await follow(run, desk, ['e', keep, 'e', change]);
+    expect(shown).toEqual([String.raw`{"to":"anna\u202e"}`]);
+    expect(stderr).toContain('The arguments are unchanged, and nothing is allowed yet.');
+    expect(desk.sent).toEqual([{ to: 'ben\u202E' }]);
   });
 
   test('edits them in an editor', async () => {
     const desk = openDesk();
-    const edit = (text: string): string => text.replace('anna', 'carl');
+    const edit = (text: string) => ({ text: text.replace('anna', 'carl') });
     await follow(run, desk, ['e'], { edit });
     expect(desk.sent).toEqual([{ to: 'carl' }]);
+  });
+
+  test('is told that the editor failed, and edits the line instead', async () => {
+    const desk = openDesk();
+    const edit = () => ({ problem: 'The editor `vi` ended with exit code 1.' });
+    const change = async (initial: string): Promise<string> => initial.replace('anna', 'carl');
+    const { stderr } = await follow(run, desk, ['e', change], { edit });
+    expect(stderr).toContain('The editor `vi` ended with exit code 1. Edit the arguments here instead.');
+    expect(desk.sent).toEqual([{ to: 'carl' }]);
+  });
+
+  test('edits long arguments: those that are used stand behind bars and fit the screen', async () => {
+    const desk = openDesk();
+    const to = `ben ${'x'.repeat(200)}\nuntil    never`;
+    const { stderr } = await follow(run, desk, ['e', JSON.stringify({ to })]);
+    const rows = /These arguments are used:\n((?: {2}│ .*\n)+)/u.exec(stderr)![1]!.trimEnd().split('\n');
+    for (const row of rows) expect(row.length).toBeLessThanOrEqual(80);
+    expect(JSON.parse(rows.map((row) => row.slice(4)).join(''))).toEqual({ to });
   });
 
   test('allows it for this run: the same call is not asked again, another one is', async () => {
@@ -190,7 +226,8 @@ describe('at a terminal, the person is asked, and', () => {
     await opened[0]!.answer(question!.id, { allow: true, sha256: question!.sha256 }, { by: 'legal' });
     expect(await ended).toBe(0);
     expect(desk.sent).toEqual([{ to: 'anna' }]);
-    expect(started.stderr()).toContain('Only these can answer: legal, ops.');
+    expect(started.stderr()).toMatch(/operator may not answer q-\S+; who may: legal, ops; 2 people must\s+allow it\./u);
+    expect(started.stderr()).toMatch(/the run waits:\n {2}npx cloister answer q-\S+ --by legal\n/u);
   });
 });
 
@@ -232,6 +269,35 @@ describe('an agent that asks', () => {
     expect((await follow(['answer', question!.id, 'green'], desk, null)).code).toBe(1);
     expect((await follow(['answer', question!.id, 'deny'], desk, null)).stdout).toMatch(/I heard: .*deny/su);
   });
+
+  test.each([
+    ['2', 'blue'],
+    ['blue', 'blue'],
+    ['1', '1'],
+    ['3', '1'],
+  ])('`answer <id> %s` is the option %s', async (given, meant) => {
+    const desk = { ...asker(['red', 'blue', '1']), sent: [] };
+    await follow(run, desk, null);
+    const [question] = await readOpen(desk);
+    expect((await follow(['answer', question!.id, given], desk, null)).code).toBe(0);
+    const shown = (await follow(['questions', question!.id], desk, null)).stdout;
+    expect(shown).toContain(`  answers  operator: answered\n  state    allowed\n  words of operator:\n  │ ${meant}\n`);
+  });
+
+  test('finds an option by its words before it finds one by its number', () => {
+    const options = fc.uniqueArray(fc.oneof(fc.nat({ max: 6 }).map(String), fc.string()), {
+      minLength: 1,
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(options, fc.nat({ max: 8 }), (texts, number) => {
+        const question = { args: { options: texts } };
+        for (const text of texts) expect(findOption(question, text)).toBe(text);
+        const meant = texts.includes(String(number)) ? String(number) : texts[number - 1];
+        expect(findOption(question, String(number))).toBe(meant);
+      }),
+    );
+  });
 });
 
 describe('without a terminal, the run is left when it only waits for people', () => {
@@ -241,6 +307,8 @@ describe('without a terminal, the run is left when it only waits for people', ()
     expect({ code, stdout, sent: desk.sent }).toEqual({ code: 6, stdout: '', sent: [] });
     const [question] = await readOpen(desk);
     expect(stderr).toContain(`npx cloister questions ${question!.id}`);
+    // invariant: answer-names-what-was-shown
+    expect(stderr).toContain(`npx cloister answer ${question!.id} allow --sha256 ${question!.sha256}\n`);
     await using cloister = await desk.opens();
     expect(await cloister.runs()).toMatchObject([{ state: 'interrupted' }]);
   });
@@ -321,11 +389,38 @@ describe('`answer`', () => {
     expect(code).toBe(4);
     expect(stderr).toContain(`answer ${question.id} allow --sha256 ${question.sha256}`);
     expect((await answer(['allow', '--sha256', 'f'.repeat(64)])).stderr).toContain('names other arguments');
-    expect(await answer(['allow'], ['n'])).toMatchObject({ code: 130 });
     expect(desk.sent).toEqual([]);
     const shown = await answer(['allow'], ['y']);
     expect(shown.stderr).toContain('│   "to": "anna"');
     expect({ code: shown.code, sent: desk.sent }).toEqual({ code: 0, sent: [{ to: 'anna' }] });
+  });
+
+  test.each<readonly [readonly string[], Typed]>([
+    [['allow'], ['n']],
+    [['allow'], ['']],
+    [['allow'], [() => Promise.resolve(null)]],
+    [[], ['l']],
+    [[], [() => Promise.resolve(null)]],
+  ])('exits with 130 if nothing is answered, and the question stays open: %j %j', async (args, typed) => {
+    const { desk, question, answer } = await waiting();
+    const { code, stderr } = await answer(args, typed);
+    expect({ code, sent: desk.sent }).toEqual({ code: 130, sent: [] });
+    expect(stderr).toContain('Nothing was answered. The question stays open.');
+    expect(await readOpen(desk)).toEqual([question]);
+  });
+
+  test.each([[['allow']], [[]]])('exits with 130 on Ctrl-C, and the question stays open: %j', async (args) => {
+    const { desk, question } = await waiting();
+    const started: Cli = start(['answer', question.id, ...args], desk, [
+      async () => {
+        started.interrupt();
+        return new Promise<never>(() => undefined);
+      },
+    ]);
+    expect(await toEnd(started)).toBe(130);
+    expect(await readOpen(desk)).toEqual([question]);
+    const { stdout } = await follow(['answer', '--help'], desk, null);
+    expect(stdout).toMatch(/Exit codes: 130 if you answer nothing/u);
   });
 
   test('asks what to do if nothing is said', async () => {
@@ -352,17 +447,70 @@ describe('`answer`', () => {
     const first = await answer(['allow', '--sha256', question.sha256]);
     expect(first).toMatchObject({
       code: 6,
-      stderr: expect.stringMatching(/1 of 2 answers\s+\(operator: allowed\)[^]*allow --by <name>\n/u),
+      stderr: expect.stringMatching(/1 of 2 answers\s+\(operator: allowed\)[^]*allow --sha256 \w{64} --by <name>\n/u),
     });
     expect(desk.sent).toEqual([]);
+    const again = await answer(['allow', '--sha256', question.sha256]);
+    expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('operator has answered') });
     expect((await answer(['allow', '--sha256', question.sha256, '--by', 'ben'])).code).toBe(0);
     expect(desk.sent).toEqual([{ to: 'anna' }]);
   });
 
-  test('denies, with other people’s names refused as unknown', async () => {
+  test('shows to whoever answers next what others wrote and changed, escaped', async () => {
+    const { desk, question, answer } = await waiting({ approve: { send: { by: ['legal', 'ops'], need: 2 } } });
+    const args = JSON.stringify({ to: 'ben\u202E' });
+    const reason = 'as agreed\n  until    never';
+    const first = await answer([
+      'allow',
+      '--args',
+      args,
+      '--reason',
+      reason,
+      '--by',
+      'ops',
+      '--sha256',
+      question.sha256,
+    ]);
+    expect(first.code).toBe(6);
+    expect(first.stderr).toContain(String.raw`  │   "to": "ben\u202e"`);
+    const lines = [
+      '  so far   ops: allowed, with other arguments',
+      '  arguments by ops:',
+      '  │ {',
+      String.raw`  │   "to": "ben\u202e"`,
+      '  │ }',
+      '  words of ops:',
+      '  │ as agreed',
+      '  │   until    never',
+    ];
+    const whole = (await follow(['questions', question.id], desk, null)).stdout.split('\n');
+    for (const line of lines) expect(whole).toContain(line);
+    const list = (await follow(['questions'], desk, null)).stdout;
+    expect(list).toContain(String.raw`  ops: {"to":"ben\u202e"}`);
+    expect(list).toContain('  ops: as agreed until never\n');
+  });
+
+  test('tells the operator who may answer, and the command', async () => {
+    const { question, answer, desk } = await waiting({
+      approve: { send: { by: ['ops', 'legal'], need: 2, not: 'asker' } },
+    });
+    const hash = `--sha256 ${question.sha256}`;
+    for (const by of [[], ['--by', 'Ops'], ['--by', 'operator']]) {
+      const wrong = await answer(['deny', ...by]);
+      const name = by[1] ?? 'operator';
+      expect(wrong.code).toBe(4);
+      expect(wrong.stderr).toContain(
+        `error: ${name} may not answer ${question.id}; who may: legal, ops; not whoever started the run (operator); 2 people must allow it\n`,
+      );
+      expect(wrong.stderr).toContain(`npx cloister answer ${question.id} allow ${hash} --by legal, or: npx`);
+    }
+    expect((await answer([], null)).code).toBe(4);
+    expect((await answer(['--by', 'Ops'], ['a'])).stderr).toContain('Ops may not answer');
+    expect(await readOpen(desk)).toEqual([question]);
+  });
+
+  test('denies under a name of the rule', async () => {
     const { question, answer, desk } = await waiting({ approve: { send: { by: ['ops'] } } });
-    const wrong = await answer(['deny']);
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no such question') });
     const { code, stdout } = await answer(['deny', '--by', 'ops', '--json']);
     expect({ code, sent: desk.sent }).toEqual({ code: 0, sent: [] });
     expect(JSON.parse(stdout)).toMatchObject({
@@ -372,9 +520,12 @@ describe('`answer`', () => {
   });
 });
 
+const noneWaits =
+  /^No question waits for an answer in the workspace \/.*\.\nName another one with --workspace <dir>\.\n$/u;
+
 test('`questions` lists those that wait, and with --all the others; an id shows one in full', async () => {
   const desk = openDesk();
-  expect((await follow(['questions'], desk, null)).stdout).toBe('No question waits for an answer.\n');
+  expect((await follow(['questions'], desk, null)).stdout).toMatch(noneWaits);
   await follow(run, desk, null);
   const [question] = await readOpen(desk);
   const list = await follow(['questions', '--run', 'last'], desk, null);
@@ -383,9 +534,25 @@ test('`questions` lists those that wait, and with --all the others; an id shows 
   expect(whole).toContain(`sha256   ${question!.sha256}`);
   expect(whole).toContain(`npx cloister answer ${question!.id} allow --sha256 ${question!.sha256}`);
   await follow(['answer', question!.id, 'deny'], desk, null);
-  expect((await follow(['questions'], desk, null)).stdout).toBe('No question waits for an answer.\n');
+  expect((await follow(['questions'], desk, null)).stdout).toMatch(noneWaits);
   expect((await follow(['questions', '--all'], desk, null)).stdout).toContain('denied (operator: denied)');
-  expect((await follow(['questions', 'q-nope'], desk, null)).code).toBe(1);
+  const unknown = await follow(['questions', 'q-nope'], desk, null);
+  expect(unknown.code).toBe(1);
+  expect(unknown.stderr).toMatch(
+    /No question waits in the workspace \/\S+\. Name another workspace with --workspace <dir>\./u,
+  );
+});
+
+test('a prefix means a question that waits before those that no longer do', async () => {
+  const desk = openDesk([{ to: 'anna' }, { to: 'ben' }, { to: 'carl' }]);
+  await follow(run, desk, ['a', 'a', 'l']);
+  const [open] = await readOpen(desk);
+  expect(open!.args).toEqual({ to: 'carl' });
+  const prefix = `q-${open!.run}`;
+  expect((await follow(['questions', prefix], desk, null)).stdout).toContain(`question ${open!.id}\n`);
+  expect((await follow(['answer', prefix, 'deny'], desk, null)).code).toBe(0);
+  const none = await follow(['questions', prefix], desk, null);
+  expect(none).toMatchObject({ code: 4, stderr: expect.stringContaining('more than one question starts with') });
 });
 
 test('`runs` and `show` say that a run waits for people, and how to answer', async () => {
@@ -399,7 +566,7 @@ test('`runs` and `show` say that a run waits for people, and how to answer', asy
   expect(runs).not.toContain('interrupted');
   expect(JSON.parse((await follow(['runs', '--json'], desk, null)).stdout)).toMatchObject([{ questions: 1 }]);
   const shown = (await follow(['show', 'last'], desk, null)).stdout;
-  expect(shown).toContain(`npx cloister answer ${question!.id} allow\n`);
+  expect(shown).toContain(`npx cloister answer ${question!.id} allow --sha256 ${question!.sha256}\n`);
   expect(shown).toContain(`Or continue it here; at a terminal, you are asked:\n  npx cloister resume`);
   expect((await follow(['show', 'last', '--transcript'], desk, null)).stdout).toContain(
     `for a person: send (${question!.id})`,
@@ -463,6 +630,33 @@ describe('what an agent wrote', () => {
         const joined = rows.map((row) => row.slice(4)).join('');
         expect(JSON.parse(joined)).toEqual(args);
         expect(JSON.parse(visibleJson(args))).toEqual(args);
+      }),
+    );
+  });
+
+  test('so does what a person said and changed', () => {
+    fc.assert(
+      fc.property(texts, texts, fc.integer({ min: 30, max: 120 }), (key, value, columns) => {
+        const args = { [`x${key}`]: value };
+        const given = (more: object) => [{ by: 'ops', allow: true, at: 0, signal: 's', ...more }];
+        const answered = { ...report({}, 'tool'), answers: given({ args, reason: value }) };
+        const plain = { ...report({}, 'tool'), answers: given({ args: {}, reason: '' }) };
+        const isFramed = (row: string): boolean => row.startsWith('  │ ');
+        const [rows, bare] = [questionLines(answered, screen(columns)), questionLines(plain, screen(columns))];
+        expect(rows.filter((row) => !isFramed(row))).toEqual(bare.filter((row) => !isFramed(row)));
+        const list = questionListLines([answered], screen(columns));
+        expect(list).toHaveLength(questionListLines([plain], screen(columns)).length);
+        for (const row of [...rows, ...list]) expect(row).not.toMatch(unseen);
+        const at = rows.findIndex((row) => row === '  arguments by ops:') + 1;
+        const end = rows.findIndex((row) => row === '  words of ops:');
+        expect(
+          JSON.parse(
+            rows
+              .slice(at, end)
+              .map((row) => row.slice(4))
+              .join(''),
+          ),
+        ).toEqual(args);
       }),
     );
   });

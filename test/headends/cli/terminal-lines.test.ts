@@ -67,6 +67,18 @@ test('at a terminal the prompt is shown before the line, which can be edited', a
   expect(raw()).toBe(false);
 });
 
+test('a line can begin with a text that is edited', async () => {
+  const { input, lines, written } = open(true);
+  const typed = lines.next('args> ', '{"to":"anna"}');
+  expect(emulate(written(), 80).lines).toEqual(['args> {"to":"anna"}']);
+  input.write('\u001B[D\u001B[D!\r');
+  expect(await typed).toBe('{"to":"anna!"}');
+  const next = lines.next('> ');
+  input.write('x\r');
+  expect(await next).toBe('x');
+  lines.close();
+});
+
 // invariant: answer-typed-after-question
 test('what was typed or pasted before `discard` answers nothing, and a pending line ends with null', async () => {
   const { input, lines, raw } = open(true);

@@ -41,9 +41,12 @@ export type CliTerminal = {
   stdin(): Promise<string | null>;
   /** Stdin line by line, also from a terminal. */
   lines(): Lines;
-  /** Lets the user change the text in an editor. Null: none is set, or it failed. */
-  edit(text: string): Promise<string | null>;
+  /** Lets the user change the text in an editor. Null: none is set. */
+  edit(text: string): Promise<EditorResult | null>;
 };
+
+/** `problem`: a sentence that says why there is no text. */
+export type EditorResult = { readonly text: string } | { readonly problem: string };
 
 /** The clock, and what reaches the process from outside. */
 export type CliSystem = {
@@ -111,8 +114,11 @@ export type TaskInput = { readonly goal: string | null; readonly tasks: readonly
 /** Lines typed by a user or read from a pipe. */
 export type Lines = {
   readonly isTerminal: boolean;
-  /** The next line, without its line break; null at the end, or once closed. On a terminal the prompt is shown first. */
-  next(prompt: string): Promise<string | null>;
+  /**
+   * The next line, without its line break; null at the end, or once closed. On a terminal the prompt is shown first, and `initial` stands
+   * there to be edited.
+   */
+  next(prompt: string, initial?: string): Promise<string | null>;
   /** Lets `print` write above the line that is being typed, which stays as it is. */
   printAbove(print: () => void): void;
   /** Drops what was typed and not read yet. A pending `next` returns null. What is typed from now on is kept for the next one. */

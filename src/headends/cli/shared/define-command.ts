@@ -49,6 +49,8 @@ type ValuesOf<S> = { readonly [K in keyof S]: S[K] extends { readonly absent: in
 type CommandSpec<A, O> = {
   readonly about: string;
   readonly examples: readonly string[];
+  /** Lines of the help after the examples. */
+  readonly notes?: readonly string[];
   /** In place of the usage that the arguments give. */
   readonly usage?: string;
   readonly arguments?: A & Arguments;
@@ -129,14 +131,14 @@ export const defineGroup = (spec: {
 
 const describe = (
   command: Command,
-  { about, examples }: { readonly about: string; readonly examples: readonly string[] },
+  { about, examples, notes = [] }: Pick<CommandSpec<unknown, unknown>, 'about' | 'examples' | 'notes'>,
 ): Command =>
   command
     .description(about)
     .helpOption('-h, --help', 'print this help')
     .addHelpText(
       'after',
-      `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
+      `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map((line) => `  $ ${line}`).join('\n')}${notes.length === 0 ? '' : `\n\n${notes.join('\n')}`}`,
     );
 
 const commanderArgument = (name: string, { form, about, absent, absentAbout }: ArgumentSpec<unknown>): Argument => {

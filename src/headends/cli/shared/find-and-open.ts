@@ -84,24 +84,26 @@ export const resolveSummary = async (archive: RunArchive, name: string): Promise
   );
 };
 
-/** By its id, or a prefix that no other question has. Throws `question_unknown`. */
-export const resolveQuestion = async (cloister: Pick<Cloister, 'questions'>, name: string): Promise<QuestionReport> => {
+/** By its id, or a prefix that no other question has; one that waits comes before the others. Throws `question_unknown`. */
+export const resolveQuestion = async (
+  cloister: Pick<Cloister, 'questions' | 'workspace'>,
+  name: string,
+): Promise<QuestionReport> => {
   const run = readQuestionId(name)?.run;
   const named = run === undefined ? [] : await cloister.questions({ run, all: true });
   const exact = named.find(({ id }) => id === name);
   if (exact !== undefined) return exact;
   const all = await cloister.questions({ all: true });
-  const found = matchPrefix(
-    name,
-    all.map(({ id }) => id),
-  );
+  const ids = all.map(({ id }) => id);
+  const open = all.filter(({ state }) => state === 'open').map(({ id }) => id);
+  const waiting = matchPrefix(name, open);
+  const found = waiting.length > 0 ? waiting : matchPrefix(name, ids);
   if (found.length > 1) throw ambiguousError('question', name, found);
   const question = all.find(({ id }) => id === found[0]);
   if (question !== undefined) return question;
-  const open = all.filter(({ state }) => state === 'open').map(({ id }) => id);
   throw new CloisterError(
     'question_unknown',
-    open.length === 0 ? 'No question waits for an answer.' : `These wait: ${listNames(open)}.`,
+    `${open.length === 0 ? 'No question waits' : `These wait: ${listNames(open)},`} in the workspace ${cloister.workspace ?? 'in memory'}. Name another workspace with --workspace <dir>.`,
   );
 };
 

@@ -9,7 +9,7 @@ import type { Lines } from './cli-world.ts';
 import type { CommandContext } from './define-command.ts';
 import { errorLines, errorValue } from './errors.ts';
 import { plural } from './format.ts';
-import { answerCommands } from './question-lines.ts';
+import { askCommand, usedArgumentsLines } from './question-lines.ts';
 import { promptForAnswer } from './question-prompt.ts';
 import type { PersonAnswer } from './question-prompt.ts';
 import { sanitizeLine } from './sanitize-text.ts';
@@ -176,17 +176,19 @@ export class QuestionAsker {
 
   /** An answer that is refused is asked for again. */
   async #answer(question: QuestionReport, { answer, by }: Decided): Promise<void> {
-    const { cloister, workspace } = this.#options;
+    const { cloister, workspace, session } = this.#options;
     const { err } = this.#context.output;
     const { id, sha256, need, answers } = question;
     this.#name = by ?? this.#name;
     try {
       const { state } = await cloister.answer(id, { ...answer, sha256 }, by === undefined ? {} : { by });
+      err.print(...usedArgumentsLines(answer.args, err));
       if (state !== 'waiting') return;
       this.#aside.set(id, 'answered');
+      const now = (await session.questions()).find((one) => one.id === id) ?? question;
       err.print(
         `Your answer is recorded. ${plural(need - answers.length - 1, 'more person', 'more people')} must allow it; the run waits:`,
-        `  ${answerCommands(question, workspace)[0]}`,
+        `  ${askCommand(now, workspace)}`,
       );
     } catch (error) {
       err.print(...errorLines(errorValue(error)));

@@ -2,7 +2,8 @@
 //
 //   question-text-framed. Every row of what an agent wrote starts with a bar and fits the screen, and what cannot be seen is escaped:
 //       it can neither hide nor look like a line of ours.
-import type { RunId } from '#base';
+import type { JsonObject, RunId } from '#base';
+import { operatorRight } from '#contracts';
 import type { QuestionReport } from '#contracts';
 import { dateTime, plural } from './format.ts';
 import { cloisterCommand, shellWord } from './next-commands.ts';
@@ -26,10 +27,36 @@ export const questionLines = (question: QuestionReport, screen: Screen): readonl
   const head = why === 'agent' ? `${asker} asks:` : `${asker} wants to call ${name}:`;
   return [
     ...wrapText('', head, columns, 2).map((line) => paint('bold', line)),
-    ...(why === 'agent' ? askedText(question) : visibleJson(args, 2).split('\n')).flatMap((line) =>
-      breakColumns(line, columns - 4).map((row) => `  ${paint('cyan', '│')} ${row}`),
-    ),
+    ...(why === 'agent' ? framedLines(askedText(question), screen) : argumentsLines(args, screen)),
     ...factLines(question).flatMap(([title, text]) => wrapText(`  ${title.padEnd(9)}`, text, columns, 11)),
+    ...question.answers.flatMap((answer) => answerLines(answer, screen)),
+  ];
+};
+
+/** The arguments of a call. */
+const argumentsLines = (args: JsonObject, screen: Screen): readonly string[] =>
+  framedLines(visibleJson(args, 2).split('\n'), screen);
+
+/** Those that a person has put in place of the agent's, if any. */
+export const usedArgumentsLines = (args: JsonObject | undefined, screen: Screen): readonly string[] =>
+  args === undefined ? [] : ['These arguments are used:', ...argumentsLines(args, screen)];
+
+const framedLines = (lines: readonly string[], { paint, columns }: Screen): readonly string[] =>
+  lines.flatMap((line) => breakColumns(line, columns - 4).map((row) => `  ${paint('cyan', '│')} ${row}`));
+
+/** What somebody said, and the arguments that they want instead: whoever answers next must know. */
+const answerLines = ({ by, args, reason }: GivenAnswer, screen: Screen): readonly string[] => {
+  const name = sanitizeLine(by);
+  return [
+    ...(args === undefined
+      ? []
+      : [...wrapText('  ', `arguments by ${name}:`, screen.columns, 4), ...argumentsLines(args, screen)]),
+    ...(reason === undefined
+      ? []
+      : [
+          ...wrapText('  ', `words of ${name}:`, screen.columns, 4),
+          ...framedLines(visibleText(reason).split('\n'), screen),
+        ]),
   ];
 };
 
@@ -47,6 +74,14 @@ export const optionsOf = ({ args }: Pick<QuestionReport, 'args'>): readonly stri
   return Array.isArray(options) ? options.filter((option) => typeof option === 'string') : [];
 };
 
+/** The option that is meant: by its words, or by its number. */
+export const findOption = (question: Pick<QuestionReport, 'args'>, text: string): string | undefined => {
+  const options = optionsOf(question);
+  return (
+    options.find((option) => option === text) ?? (/^[1-9]\d*$/u.test(text) ? options[Number(text) - 1] : undefined)
+  );
+};
+
 /** The agents from the root down to the one that asks. */
 const pathText = ({ path }: Pick<QuestionReport, 'path'>): string => path.map((name) => sanitizeLine(name)).join(' > ');
 
@@ -59,9 +94,8 @@ const reasons: Readonly<Record<QuestionReport['why'], string>> = {
 };
 
 const factLines = (question: QuestionReport): readonly (readonly [title: string, text: string])[] => {
-  const { id, why, until, need, by, not, answers, state } = question;
-  const names = by === null ? [] : [by.map((name) => sanitizeLine(name)).join(', ')];
-  const who = [...names, ...(not === null ? [] : ['not whoever started the run'])].join('; ');
+  const { id, why, until, need, answers, state } = question;
+  const who = answererText(question);
   const end = why === 'agent' ? 'the agent goes on without an answer' : 'it counts as denied';
   return [
     ['question', id],
@@ -69,19 +103,49 @@ const factLines = (question: QuestionReport): readonly (readonly [title: string,
     ...(why === 'tool' ? [['covers', 'this one call, with exactly these arguments'] as const] : []),
     ...(who === '' ? [] : [['who', who] as const]),
     ...(need === 1 ? [] : [['needs', plural(need, 'person', 'people')] as const]),
-    ...(answers.length === 0 ? [] : [['so far', answers.map(answerText).join(', ')] as const]),
+    ...(answers.length === 0
+      ? []
+      : [
+          [
+            state === 'open' ? 'so far' : 'answers',
+            answers.map((one) => answerText(one, question)).join(', '),
+          ] as const,
+        ]),
     ...(state === 'open' ? [['until', `${dateTime(until)}; then ${end}`] as const] : [['state', state] as const]),
   ];
 };
 
-const answerText = ({ by, allow, args }: QuestionReport['answers'][number]): string =>
-  `${sanitizeLine(by)}: ${allow ? 'allowed' : 'denied'}${args === undefined ? '' : ', with other arguments'}`;
+/** Who may answer; empty: whoever is at the terminal. */
+export const answererText = ({ by, not, caller }: Pick<QuestionReport, 'by' | 'not' | 'caller'>): string =>
+  [
+    ...(by === null ? [] : [by.map((name) => sanitizeLine(name)).join(', ')]),
+    ...(not === null ? [] : [`not whoever started the run (${sanitizeLine(caller ?? 'operator')})`]),
+  ].join('; ');
+
+/** Why this person cannot answer; null: they can. */
+export const answererProblem = (question: QuestionReport, name: string): string | null => {
+  const { id, why, need, answers } = question;
+  if (why === 'client')
+    return `${id} waits for a tool of the client that started the run; only the client can answer it`;
+  if (operatorRight(name)(question) === null)
+    return `${name} may not answer ${id}; who may: ${answererText(question)}${need === 1 ? '' : `; ${need} people must allow it`}`;
+  return answers.some(({ by }) => by === name)
+    ? `${name} has answered ${id} already; ${plural(need, 'person', 'people')} must allow it`
+    : null;
+};
+
+type GivenAnswer = QuestionReport['answers'][number];
+
+const answerText = ({ by, allow, args }: GivenAnswer, { why }: Pick<QuestionReport, 'why'>): string => {
+  const verdict = why === 'agent' ? (allow ? 'answered' : 'declined') : allow ? 'allowed' : 'denied';
+  return `${sanitizeLine(by)}: ${verdict}${args === undefined ? '' : ', with other arguments'}`;
+};
 
 /** What an allowing answer that is remembered covers. */
 export const rememberText = ({ agent, tool }: Pick<QuestionReport, 'agent' | 'tool'>): string =>
   `later calls of ${nameText(tool)} with the same arguments by ${sanitizeLine(agent)}, in this run`;
 
-/** Three lines for each: who asks what, with what, and until when. */
+/** A few lines for each: who asks what, with what, until when, and what people wrote or changed. */
 export const questionListLines = (
   questions: readonly QuestionReport[],
   { paint, columns }: Screen,
@@ -90,7 +154,13 @@ export const questionListLines = (
     const { id, tool, args, why, askedAt, until, need, answers, state } = question;
     const what = why === 'agent' ? 'asks' : nameText(tool);
     const short = why === 'agent' ? askedText(question).join(' ') : visibleJson(args);
-    const given = answers.length === 0 ? '' : ` (${answers.map(answerText).join(', ')})`;
+    const given = answers.length === 0 ? '' : ` (${answers.map((one) => answerText(one, question)).join(', ')})`;
+    const details = answers.flatMap(({ by, args: changed, reason }) =>
+      [
+        ...(changed === undefined ? [] : [visibleJson(changed)]),
+        ...(reason === undefined ? [] : [visibleText(reason)]),
+      ].map((text) => `${sanitizeLine(by)}: ${excerpt(text, columns * 2)}`),
+    );
     const progress =
       state === 'open'
         ? `until ${dateTime(until)}, ${answers.length} of ${plural(need, 'answer')}${given}`
@@ -99,24 +169,30 @@ export const questionListLines = (
       `${paint('bold', truncateColumns(id, columns))}  ${truncateColumns(`${pathText(question)}: ${what}`, Math.max(20, columns - id.length - 2))}`,
       `  ${truncateColumns(excerpt(short, columns * 2), columns - 2)}`,
       ...wrapText('  ', `asked ${dateTime(askedAt)}, ${progress}`, columns, 2).map((line) => paint('dim', line)),
+      ...details.map((line) => `  ${truncateColumns(line, columns - 2)}`),
     ];
   });
 
-/** The commands that answer a question. `withHash`: those that need no terminal. */
-export const answerCommands = (
-  { id, why, sha256, by, not, answers }: QuestionReport,
-  workspace: string,
-  withHash = false,
-): readonly string[] => {
-  const isTaken = (name: string): boolean => answers.some((answer) => answer.by === name);
-  const name = by?.find((one) => !isTaken(one)) ?? (not === null && answers.length === 0 ? null : '<name>');
-  const as = name === null ? '' : ` --by ${name === '<name>' ? name : shellWord(name)}`;
-  const hash = withHash ? ` --sha256 ${sha256}` : '';
+/** The commands that answer a question, about the arguments that it has. */
+export const answerCommands = (question: QuestionReport, workspace: string): readonly string[] => {
+  const { id, why, sha256 } = question;
+  const as = byOption(question);
   return (
     why === 'agent'
-      ? [`answer ${id} "<your answer>"${as}`]
-      : [`answer ${id} allow${hash}${as}`, `answer ${id} deny${as}`]
+      ? [`answer ${id} ${optionsOf(question).length === 0 ? '"<your answer>"' : '<number>'}${as}`]
+      : [`answer ${id} allow --sha256 ${sha256}${as}`, `answer ${id} deny${as}`]
   ).map((words) => cloisterCommand(words, workspace));
+};
+
+/** The command that shows a question to the next person, and asks them. */
+export const askCommand = (question: QuestionReport, workspace: string): string =>
+  cloisterCommand(`answer ${question.id}${byOption(question)}`, workspace);
+
+/** Names somebody who can answer, unless the operator can. */
+const byOption = (question: QuestionReport): string => {
+  if (answererProblem(question, 'operator') === null) return '';
+  const name = question.by?.find((one) => answererProblem(question, one) === null);
+  return ` --by ${name === undefined ? '<name>' : shellWord(name)}`;
 };
 
 /** A run that was left because it waits for people. */
@@ -129,7 +205,7 @@ export const waitingJson = ({ run, questions }: WaitingRun, workspace: string) =
   output: '',
   data: null,
   error: null,
-  questions: questions.map((question) => ({ ...question, commands: answerCommands(question, workspace, true) })),
+  questions: questions.map((question) => ({ ...question, commands: answerCommands(question, workspace) })),
 });
 
 const listedMax = 10;

@@ -1,12 +1,12 @@
 // Asks the person at the terminal one question, until they have decided.
 //
 //   answer-typed-after-question. Only what is typed after a question was shown answers it: what was typed or pasted before is dropped.
-import { isObject } from '#base';
+import { canonicalJson, isObject } from '#base';
 import type { JsonObject } from '#base';
 import type { QuestionAnswer, QuestionReport } from '#contracts';
 import type { Lines } from './cli-world.ts';
 import type { CommandContext } from './define-command.ts';
-import { optionsOf, questionLines, rememberText } from './question-lines.ts';
+import { answererProblem, answererText, findOption, optionsOf, questionLines, rememberText } from './question-lines.ts';
 import { sanitizeLine, visibleJson, visibleText, wrapText } from './sanitize-text.ts';
 
 /** What the person decided. Null: they left the question open, or it is gone. */
@@ -39,17 +39,19 @@ export const promptForAnswer = async (question: QuestionReport, prompt: Prompt):
 const choiceLines = (question: QuestionReport, columns: number): readonly string[] =>
   (question.why === 'agent'
     ? [
-        ['', optionsOf(question).length === 0 ? 'Answer in one line.' : 'Answer with a number.'],
-        ['', '/decline does not answer; /later leaves the question open.'],
+        ['', optionsOf(question).length === 0 ? 'Answer in one line.' : 'Answer with a number or an option.'],
+        ['', '/decline does not answer; /later or Ctrl-D leaves the question open.'],
       ]
     : [
         ['a', 'allow this call'],
         ['r', `allow it, and ${rememberText(question)}`],
         ['d', 'deny; `d <why>` also tells the agent why'],
         ['e', 'edit the arguments, then allow'],
-        ['l', 'later: leave the question open'],
+        ['l', 'later, or Ctrl-D: leave the question open'],
       ]
   ).flatMap(([key = '', text = '']) => wrapText(key === '' ? '  ' : `  ${key}  `, text, columns, key === '' ? 2 : 5));
+
+const keysHint = 'Type one letter: a allow, r for this run, d deny, e edit, l leave it open.';
 
 type Verdict = Omit<QuestionAnswer, 'sha256'> | null;
 
@@ -67,35 +69,33 @@ const readVerdict = async (question: QuestionReport, prompt: Prompt): Promise<Ve
     if (isAlone && /^(?:e|edit)$/iu.test(key)) {
       const args = await readArguments(question, prompt);
       if (args !== null) return { allow: true, args };
-    } else if (key !== '') context.output.err.print(`Type one letter: a allows, d denies, l leaves it open.`);
+    } else if (key !== '') context.output.err.print(keysHint);
   }
 };
 
 /** Null: they stay as they are, and nothing is decided yet. */
-const readArguments = async (
-  { args }: QuestionReport,
+const readArguments = async ({ args }: QuestionReport, prompt: Prompt): Promise<JsonObject | null> => {
+  const { err } = prompt.context.output;
+  const text = await editArguments(args, prompt);
+  const value = text === null || text.trim() === '' ? args : parseObject(text);
+  if (value === null) err.print('That is not a JSON object. Nothing is allowed yet.');
+  else if (canonicalJson(value) !== canonicalJson(args)) return value;
+  else err.print('The arguments are unchanged, and nothing is allowed yet.');
+  return null;
+};
+
+/** In the user's editor; if there is none, or it fails, as one line. */
+const editArguments = async (
+  args: JsonObject,
   { lines, context: { terminal, output } }: Prompt,
-): Promise<JsonObject | null> => {
-  const { err } = output;
+): Promise<string | null> => {
   lines.discard();
   lines.release();
-  const before = visibleJson(args, 2);
-  const edited = await terminal.edit(`${before}\n`);
-  const text = edited ?? (await lines.next('arguments, as one line of JSON (empty: unchanged)> '));
-  if (text === null || text.trim() === '' || text.trim() === before) {
-    err.print('The arguments are unchanged, and nothing is allowed yet.');
-    return null;
-  }
-  const value = parseObject(text);
-  if (value === null) err.print('That is not a JSON object. Nothing is allowed yet.');
-  else
-    err.print(
-      'These arguments are used:',
-      ...visibleJson(value, 2)
-        .split('\n')
-        .map((line) => `  │ ${line}`),
-    );
-  return value;
+  const edited = await terminal.edit(`${visibleJson(args, 2)}\n`);
+  if (edited !== null && 'text' in edited) return edited.text;
+  if (edited !== null)
+    output.err.print(...wrapText('', `${edited.problem} Edit the arguments here instead.`, output.err.columns, 2));
+  return lines.next('arguments (JSON)> ', visibleJson(args));
 };
 
 export const parseObject = (text: string): JsonObject | null => {
@@ -114,23 +114,28 @@ const readText = async (question: QuestionReport, { lines, context }: Prompt): P
     const text = line?.trim() ?? '/later';
     if (text === '/later') return null;
     if (text === '/decline') return { allow: false };
-    const option = options.length === 0 ? text : (options[Number(text) - 1] ?? options.find((one) => one === text));
+    const option = options.length === 0 ? text : findOption(question, text);
     if (option !== undefined && option !== '') return { allow: true, reason: option };
     if (text !== '') context.output.err.print(`Type a number from 1 to ${options.length}, /decline or /later.`);
   }
 };
 
 /** Empty: the usual name. Null: they left it open. */
-const readName = async ({ by, not, caller }: QuestionReport, prompt: Prompt): Promise<string | null> => {
-  const { lines, context, name } = prompt;
-  if (by === null && !(not === 'asker' && (caller ?? 'operator') === 'operator')) return '';
-  const known = name !== null && (by === null || by.includes(name)) ? name : by?.length === 1 ? by[0]! : null;
-  const names = by === null ? 'not the one that started the run' : by.map((one) => sanitizeLine(one)).join(', ');
+const readName = async (question: QuestionReport, { lines, context, name }: Prompt): Promise<string | null> => {
+  if (question.by === null && answererProblem(question, 'operator') === null) return '';
+  const isFree = (one: string): boolean => answererProblem(question, one) === null;
+  const free = question.by?.filter(isFree) ?? [];
+  const known = name !== null && isFree(name) ? name : free.length === 1 ? free[0]! : null;
+  const who = answererText(question) || 'not those who have answered';
   for (;;) {
-    const line = await lines.next(`your name (${names})${known === null ? '' : ` [${visibleText(known)}]`}> `);
+    const line = await lines.next(`your name (${who})${known === null ? '' : ` [${visibleText(known)}]`}> `);
     if (line === null) return null;
     const given = line.trim() === '' ? known : line.trim();
-    if (given !== null && (by === null ? given !== 'operator' : by.includes(given))) return given;
-    context.output.err.print(`Only these can answer: ${names}. Ctrl-D leaves the question open.`);
+    const problem = given === null ? null : answererProblem(question, given);
+    if (given !== null && problem === null) return given;
+    const words = problem === null ? 'Type your name.' : `${sanitizeLine(problem)}.`;
+    context.output.err.print(
+      ...wrapText('', `${words} Ctrl-D leaves the question open.`, context.output.err.columns, 2),
+    );
   }
 };

@@ -31,7 +31,7 @@ const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
   let open: Interface | undefined;
   let closed = false;
   const ahead = typedAhead(input, interrupt);
-  const typed = (prompt: string): Promise<string | null> =>
+  const typed = (prompt: string, initial: string): Promise<string | null> =>
     new Promise((resolve) => {
       ahead.release();
       const reader = createInterface({ input, output, prompt, history, historySize: historyMax });
@@ -54,12 +54,12 @@ const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
         resolve(line ?? null);
       });
       reader.prompt();
-      if (rest !== '') reader.write(rest);
+      if (rest !== '' || initial !== '') reader.write(rest === '' ? initial : rest);
     });
   return {
-    next: async (prompt) => {
+    next: async (prompt, initial = '') => {
       if (closed) return null;
-      return pasted.shift() ?? typed(prompt);
+      return pasted.shift() ?? typed(prompt, initial);
     },
     printAbove: (print) => (open === undefined ? print() : printAboveLine(open, output, print)),
     discard: () => {
