@@ -19,6 +19,7 @@ export const chatCommandLines = (command: string, { typedAgent, conversation }: 
         '/help    these lines',
         '/attach  how to send a file',
         '/quit    exit; so does Ctrl-D',
+        'Enter on an empty line asks again what agents asked and you left open.',
         'Ctrl-C cancels the current turn. To send a line that starts with / as a message, put a space before it.',
       ];
     case '/attach':

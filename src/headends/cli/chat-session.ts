@@ -7,6 +7,8 @@ import type { Lines } from './shared/cli-world.ts';
 import type { CommandContext } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
+import { formatConversation } from './shared/find-and-open.ts';
+import { cloisterCommand, shellWord } from './shared/next-commands.ts';
 import { QuestionAsker } from './shared/question-asker.ts';
 import { waitingJson, waitingLines } from './shared/question-lines.ts';
 import { describeStrayError } from './shared/follow-run.ts';
@@ -19,8 +21,8 @@ import { sanitizeAll, sanitizeLine, truncateColumns } from './shared/sanitize-te
 
 export type ChatSession = {
   readonly session: RunSession;
-  /** Shows progress until the answer arrives or the run ends. */
-  showWhileWorking(answer: Promise<Answer>): Promise<Answer>;
+  /** Shows progress until the answer arrives or the run ends. Null: it waits for a question that was put aside. */
+  showWhileWorking(awaited: AwaitedAnswer): Promise<Answer | null>;
   /** Without an answer, what was streamed is marked as not finished. */
   readonly printAnswer: AnswerView['print'];
   /** Prints a line without disturbing the progress display. */
@@ -29,6 +31,16 @@ export type ChatSession = {
   readonly questions: QuestionAsker;
   /** Settles when all events and messages of the session have been shown. */
   readonly ended: Promise<unknown>;
+};
+
+/** `stop`: nobody waits for the answer any more; it comes as a message. */
+export type AwaitedAnswer = { readonly answer: Promise<Answer>; readonly stop: () => void };
+
+/** Without a message: to the one that the session was spawned with. */
+export const waitForAnswer = (session: RunSession, message?: string): AwaitedAnswer => {
+  const stopped = new AbortController();
+  const answer = session.answer(message, { confirm: false, signal: stopped.signal });
+  return { answer, stop: () => stopped.abort() };
 };
 
 type ChatSessionOptions = {
@@ -65,7 +77,9 @@ export const openChatSession = (
   const announce = (words: string): void => printAbove(() => context.output.err.print(words));
   const canAsk = (): boolean => progress !== undefined;
   const pause = (): (() => void) => progress?.pause() ?? (() => undefined);
-  const questions = new QuestionAsker({ ...asking, session, pause, canAsk, announce }, context);
+  let onLater = (): void => undefined;
+  const asker = { ...asking, session, pause, canAsk, announce, onLater: () => onLater() };
+  const questions = new QuestionAsker(asker, context);
   const note = (event: RunEvent): void => {
     questions.note(event);
     const isOld = eventsLeft > 0 && 'id' in event;
@@ -74,23 +88,23 @@ export const openChatSession = (
     const shown = isOld ? undefined : (progress ?? lines);
     if (shown !== undefined) shown.note(event);
     else if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
-    if (event.type !== 'mail' || event.kind !== 'answer') return;
-    answered.note(event.message);
+    if (event.type === 'mail' && event.kind === 'answer') answered.note(event.message);
   };
   const showMessage = (message: AgentMessage): void =>
     (progress ?? { printAbove }).printAbove(() => printMessage(message));
   const stopListening = context.system.onStrayError((error) => notice(sanitizeLine(redact(describeStrayError(error)))));
   const ended = forwardAll(session, note).finally(stopListening);
-  const working = async (answer: Promise<Answer>): Promise<Answer> => {
+  const working = async ({ answer, stop }: AwaitedAnswer): Promise<Answer | null> => {
     progress = lines === undefined || view.text !== null ? open() : lines;
     // It may be in the middle of something else.
     if (!isAwaited) view.skip();
     isAwaited = true;
     const restored = context.interrupts.onLeave(() => progress?.close());
-    questions.look();
+    const aside = new Promise<null>((resolve) => void (onLater = () => resolve(null)));
+    questions.askAgain();
     try {
-      const given = await answer;
-      await answered.whenNoted(given.id, ended);
+      const given = (await Promise.race([answer, aside])) ?? (await stopWaiting({ answer, stop }));
+      if (given !== null) await answered.whenNoted(given.id, ended);
       return given;
     } catch (error) {
       await ended;
@@ -115,6 +129,12 @@ export const openChatSession = (
   };
 };
 
+/** Null, unless the answer has just arrived. */
+const stopWaiting = ({ answer, stop }: AwaitedAnswer): Promise<Answer | null> => {
+  stop();
+  return answer.catch(() => null);
+};
+
 /** The answers whose events have been shown: an answer may arrive before the events that led to it. */
 class NotedAnswers {
   readonly #ids = new Set<string>();
@@ -135,17 +155,39 @@ class NotedAnswers {
   }
 }
 
-type LeftChat = OutputFlags & { readonly conversation: ConversationRef; readonly workspace: string };
+/** The session waits for a question that the person has left open. */
+export const reportLater = ({ printAnswer }: ChatSession, { output: { err } }: CommandContext): ExitCode => {
+  printAnswer({ output: '', data: null });
+  err.print(
+    'The agent waits for the answer. Press Enter on an empty line to be asked again;',
+    '/quit or Ctrl-D ends the chat and keeps the question.',
+  );
+  return exitCode.completed;
+};
+
+type LeftChat = OutputFlags & {
+  readonly typedAgent: string;
+  readonly conversation: ConversationRef;
+  readonly workspace: string;
+};
 
 /** The session was left, because it waits for people. */
 export const reportLeftChat = (
-  { conversation, workspace, json }: LeftChat,
+  { typedAgent, conversation, workspace, json }: LeftChat,
   { session, questions }: ChatSession,
   { output }: CommandContext,
 ): ExitCode => {
   const waiting = { run: session.run, questions: questions.left ?? [] };
   if (json) output.jsonLine({ conversation, ...waitingJson(waiting, workspace) });
-  else output.err.print('', ...waitingLines(waiting, workspace, output.err));
+  else {
+    const chat = `chat ${shellWord(typedAgent)} --conversation ${shellWord(formatConversation(conversation))}`;
+    output.err.print(
+      '',
+      ...waitingLines(waiting, workspace, output.err),
+      'The chat has ended, and its session is kept. Continue it, also to be asked again, with:',
+      `  ${cloisterCommand(chat, workspace)}`,
+    );
+  }
   return exitCode.asks;
 };
 

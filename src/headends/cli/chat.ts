@@ -7,13 +7,15 @@
 //   chat-commands-stay-here. On a terminal, a line that starts with `/` and a word is a command. No model is ever sent one.
 //   chat-end-finishes-agents. At the end, the session and the agents it started are asked to finish. Work that they leave
 //       unfinished is reported, and the exit code says so.
+//   chat-survives-later. At a terminal, a question that is left open does not end the chat: the session waits, the question is asked
+//       again with the next message or on an empty line, and the answer to the message is printed when it comes.
 //   chat-continues-killed. A session that a killed chat has left in the conversation is continued, with its agents. What they
 //       said that nobody has seen is shown first.
 import { CloisterError, unknownAgentError } from '#base';
-import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunSession } from '#contracts';
+import type { AgentMessage, Budget, Cloister, ConversationRef, RunSession } from '#contracts';
 import { chatCommandIn, chatCommandLines } from './chat-commands.ts';
-import { openChatSession, reportLeftChat, reportLeftWork } from './chat-session.ts';
-import type { ChatSession } from './chat-session.ts';
+import { waitForAnswer, openChatSession, reportLater, reportLeftChat, reportLeftWork } from './chat-session.ts';
+import type { AwaitedAnswer, ChatSession } from './chat-session.ts';
 import {
   cliAnswerJson,
   cliOutcomeJson,
@@ -139,7 +141,7 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
 
     const ended = await sendAndShow(chat, line, context);
     if (ended !== exitCode.completed) code = ended;
-    // The session waits for people: the next chat continues it.
+    // The session waits for people, and nobody can be asked here: the next chat continues it.
     if (ended === exitCode.asks) return ended;
     if (interrupts.seen && !lines.isTerminal) return exitCode.cancelled;
   }
@@ -159,8 +161,9 @@ const sendAndShow = async (chat: Chat, line: string, context: CommandContext): P
     return reportRefusal(error, chat.request, context);
   }
   try {
-    const { chatSession, answer } = pending;
-    const given = await chatSession.showWhileWorking(answer);
+    const { chatSession } = pending;
+    const given = await chatSession.showWhileWorking(pending);
+    if (given === null) return reportLater(chatSession, context);
     const report = answerReport({ ...given, unasked: false }, chat, chatSession.session);
     const code = printTurn(report, chatSession, chat.request, context);
     chatSession.session.confirm(given.id);
@@ -172,7 +175,7 @@ const sendAndShow = async (chat: Chat, line: string, context: CommandContext): P
   }
 };
 
-type PendingAnswer = { readonly chatSession: ChatSession; readonly answer: Promise<Answer> };
+type PendingAnswer = AwaitedAnswer & { readonly chatSession: ChatSession };
 
 /** Starts a session for the first message, and for a message that comes after the session ended. */
 const sendOrStart = async (chat: Chat, line: string, context: CommandContext): Promise<PendingAnswer> => {
@@ -181,13 +184,13 @@ const sendOrStart = async (chat: Chat, line: string, context: CommandContext): P
   const current = chat.current;
   const message = current === undefined ? null : sendTo(current, line);
   if (current !== undefined && message !== null)
-    return { chatSession: current, answer: current.session.answer(message, { confirm: false }) };
+    return { chatSession: current, ...waitForAnswer(current.session, message) };
   const session = await cloister.spawn(agent, { message: line, budget, conversation });
   // No await before somebody listens to the events: they would be lost.
   chat.current = openSession(chat, session, 0, context);
   chat.causesTold = 0;
   if (context.interrupts.seen) session.cancel();
-  return { chatSession: chat.current, answer: session.answer(undefined, { confirm: false }) };
+  return { chatSession: chat.current, ...waitForAnswer(session) };
 };
 
 const openSession = (chat: Chat, session: RunSession, eventsBefore: number, context: CommandContext): ChatSession =>

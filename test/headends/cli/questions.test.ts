@@ -344,8 +344,47 @@ describe('in a chat', () => {
     expect(stdout).toContain('All done.');
   });
 
+  // invariant: chat-survives-later
+  test.each<readonly [string, Typed, readonly string[]]>([
+    ['Enter', [''], ['main> ']],
+    ['Ctrl-D and Enter', ['', () => Promise.resolve(null), ''], ['main> ', 'a, r, d, e or l> ', 'main> ']],
+    ['a message', ['Hurry.'], ['main> ']],
+    ['two messages', ['Hurry.', 'l', 'Now.'], ['main> ', 'a, r, d, e or l> ', 'main> ']],
+  ])('one that is left open keeps the chat, and is asked again after %s', async (_how, typed, between) => {
+    const desk = openDesk();
+    const answered = async (): Promise<null> => {
+      while (!started.stdout().includes('All done.')) await settle();
+      return null;
+    };
+    const started: Cli = start(chat, desk, ['Go.', 'l', ...typed, 'a', answered]);
+    expect(await toEnd(started)).toBe(0);
+    expect(desk.sent).toEqual([{ to: 'anna' }]);
+    expect(started.stderr()).toContain('Press Enter on an empty line to be asked again;');
+    expect(started.screen()).not.toContain('taken back');
+    const asked = 'a, r, d, e or l> ';
+    expect(started.prompts).toEqual(['main> ', asked, ...between, asked, 'main> ']);
+    expect(await readOpen(desk)).toEqual([]);
+  });
+
+  test('one that is left open is kept when the chat ends, which says how to continue', async () => {
+    const desk = openDesk();
+    const { code, stderr } = await follow(chat, desk, ['Go.', 'l', '/quit']);
+    expect({ code, sent: desk.sent }).toEqual({ code: 6, sent: [] });
+    expect(await readOpen(desk)).toHaveLength(1);
+    expect(stderr).toMatch(
+      /The chat has ended, and its session is kept\. .*\n {2}npx cloister chat lead --conversation lead\/main\n$/u,
+    );
+    const answered = async (): Promise<null> => {
+      while (!started.stdout().includes('All done.')) await settle();
+      return null;
+    };
+    const started: Cli = start(chat, desk, ['', 'a', answered]);
+    expect(await toEnd(started)).toBe(0);
+    expect(desk.sent).toEqual([{ to: 'anna' }]);
+  });
+
   test.each([[['Go.', 'l']], [null]])(
-    'one that is left open ends the chat, which can be continued: %j',
+    'one that is open when the chat ends can be answered, and the chat continued: %j',
     async (typed) => {
       const desk = openDesk();
       const piped = { lines: { isTerminal: false, texts: ['Go.', 'More.'] } };

@@ -25,6 +25,8 @@ type QuestionAskerOptions = {
   /** Whether the terminal is free for a question now; default: always. Otherwise `announce` says that one waits. */
   readonly canAsk?: () => boolean;
   readonly announce?: (words: string) => void;
+  /** Called in place of leaving the run, when it only waits for questions that the person has put aside. */
+  readonly onLater?: () => void;
   /** A question that this person has just answered. */
   readonly answered?: string | null;
 };
@@ -86,10 +88,16 @@ export class QuestionAsker {
     this.#asking ??= this.#askAll();
   }
 
+  /** Asks what is open as soon as the terminal is free, also what was put aside. */
+  askAgain(): void {
+    for (const [id, aside] of this.#aside) if (aside === 'later') this.#aside.delete(id);
+    this.look();
+  }
+
   /** Asks what is open now, and resolves when the person has decided. */
   async askNow(): Promise<void> {
     this.#mode = 'now';
-    this.look();
+    this.askAgain();
     await this.#asking;
     this.#mode = 'usual';
   }
@@ -138,11 +146,12 @@ export class QuestionAsker {
 
   /** Somebody who has answered, and waits for others, goes on waiting. */
   #leaveIfDone(open: readonly QuestionReport[]): void {
-    const { session, openLines } = this.#options;
+    const { session, openLines, onLater } = this.#options;
     const isOthers = openLines !== null && open.every(({ id }) => this.#aside.get(id) === 'answered');
     const stays = this.#mode === 'leave' ? false : isOthers || this.#mode === 'now' || !this.#canAsk;
     if (open.length === 0 || stays || this.#closed || !session.waitsForPeople) return;
-    if (session.leave()) this.left = open;
+    if (onLater !== undefined && openLines !== null && this.#mode !== 'leave') onLater();
+    else if (session.leave()) this.left = open;
   }
 
   async #ask(question: QuestionReport): Promise<void> {

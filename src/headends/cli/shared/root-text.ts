@@ -14,6 +14,8 @@ export class RootText {
   #root: CellId | null = null;
   /** How many calls the attempt ended with; null while it writes. */
   #calls: number | null = null;
+  /** The text of the attempt was sent as an answer, and the root works on other messages. */
+  #wasSent = false;
   /** Pieces are missing, so nothing more of the attempt is shown. */
   #isLost = false;
 
@@ -39,6 +41,9 @@ export class RootText {
       case 'model-end':
         this.#calls = event.ok ? event.calls : 0;
         break;
+      case 'mail':
+        if (event.kind === 'answer' && event.from === this.#root) this.#wasSent = true;
+        break;
       case 'tool-start':
       case 'child-start':
         if (this.#calls !== null && this.#calls > 0)
@@ -57,18 +62,19 @@ export class RootText {
   /** How the run ended is known: without an answer, or with another text than the attempt's. */
   end(answer: string, isAnswer: boolean): void {
     if (!isAnswer) this.#reader.close(answer === '' ? 'not finished' : 'not part of the answer');
-    [this.#calls, this.#isLost] = [null, false];
+    [this.#calls, this.#isLost, this.#wasSent] = [null, false, false];
   }
 
-  /** The attempt failed, or its text was refused. */
+  /** The attempt failed, its text was refused, or it has answered another message. */
   #takeBack(): void {
     const hasCalls = this.#calls !== null && this.#calls > 0;
-    this.#close(hasCalls ? 'said before calling tools' : 'taken back: the model was asked again');
+    if (hasCalls) this.#close('said before calling tools');
+    else this.#close(this.#wasSent ? 'answer to an earlier message' : 'taken back: the model was asked again');
   }
 
   #close(why: string): void {
     this.#reader.close(why);
-    this.#calls = null;
+    [this.#calls, this.#wasSent] = [null, false];
   }
 }
 
