@@ -267,6 +267,8 @@ test('an agent that may ask gets the words of the person, or that there are none
   expect(await codeOf(cloister.answer(which!.id, allow(which!)))).toBe('answer_invalid');
   expect(await codeOf(cloister.answer(which!.id, { ...allow(which!), reason: 'red' }))).toBe('answer_invalid');
   await cloister.answer(which!.id, { ...allow(which!), reason: 'green' });
+  const [answered] = (await cloister.questions({ all: true })).filter(({ id }) => id === which!.id);
+  expect(answered!.answers).toMatchObject([{ by: 'operator', allow: true, reason: 'green' }]);
   await cloister.answer(why!.id, { allow: false, sha256: why!.sha256 });
   const { output } = await session.outcome;
   expect(output).toContain('The person answered: green');

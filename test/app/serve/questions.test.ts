@@ -135,13 +135,17 @@ describe('a question', () => {
 
   test('can be answered with other arguments, which must fit, and denied with a reason', async () => {
     const { agent, sent } = askingAgent();
-    const { ask, answer, outputOf } = await serve(agent);
+    const { ask, answer, get, outputOf } = await serve(agent);
     const { run, asked } = await ask('ann', 'x y', 2);
     const [one, other] = asked;
     for (const args of [{ to: 7 }, {}, { to: 'z', more: 1 }])
       expect(codeOf(await answer('ann', one!, { args }))).toEqual([422, 'answer_invalid']);
     expect((await answer('ann', one!, { args: { to: 'z' } })).body.state).toBe('allowed');
     expect((await answer('ann', other!, { allow: false, reason: 'Too late.' })).body.state).toBe('denied');
+    // What people say is for the agent; others see the verdict.
+    const { body } = await get('ann', `/v1/questions/${other!.id}`);
+    expect(body).toMatchObject({ state: 'denied', answers: [{ by: 'ann', allow: false }] });
+    expect(JSON.stringify(body)).not.toContain('Too late.');
     const output = await outputOf('ann', run);
     expect(output).toContain('sent to z');
     expect(output).toContain('Too late.');
