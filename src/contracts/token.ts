@@ -31,16 +31,16 @@ const reservedNames: ReadonlyMap<string, string> = new Map([
 
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-export const tokenNameShape: Shape<string> = withRules(
-  pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$', tokenNameExpected),
-  {
-    find: (name: string) => {
-      const meaning = reservedNames.get(name);
-      return meaning === undefined ? null : { text: `"${name}" is reserved for ${meaning}.` };
-    },
-    schema: { not: { enum: [...reservedNames.keys()] } },
+/** Whoever answers questions: the holder of a token, or a person at the workspace. */
+export const answererNameShape: Shape<string> = pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$', tokenNameExpected);
+
+export const tokenNameShape: Shape<string> = withRules(answererNameShape, {
+  find: (name: string) => {
+    const meaning = reservedNames.get(name);
+    return meaning === undefined ? null : { text: `"${name}" is reserved for ${meaning}.` };
   },
-);
+  schema: { not: { enum: [...reservedNames.keys()] } },
+});
 
 const allowanceShape = withRules(object({ per: oneOf('hour', 'day', 'month') }, { tokens: whole(), usd: amount() }), {
   find: ({ tokens, usd }: { readonly tokens?: number; readonly usd?: number }) =>
