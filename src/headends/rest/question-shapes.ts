@@ -1,23 +1,8 @@
 // The values of questions to people, for requests and for the OpenAPI document.
-import {
-  about,
-  boolean,
-  jsonObject,
-  listOf,
-  named,
-  object,
-  oneOf,
-  openObject,
-  orNull,
-  string,
-  whole,
-} from '#base/shapes';
+import { about, boolean, jsonObject, listOf, named, object, oneOf, openObject, orNull } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { QuestionAnswer } from '#contracts';
-
-const text = string();
-const count: Shape<number> = whole(-Infinity, Infinity);
-const time = about(count, 'Epoch milliseconds.');
+import { countShape as count, textShape as text, timeShape as time } from './value-shapes.ts';
 
 export const questionShape = named(
   'Question',

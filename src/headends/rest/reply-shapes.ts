@@ -12,19 +12,19 @@ import {
   oneOf,
   openObject,
   orNull,
-  string,
-  whole,
 } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import { answerFormatShape } from '#contracts';
 import type { Spent } from '#contracts';
+import {
+  countShape as count,
+  textOrNullShape as textOrNone,
+  textShape as text,
+  textsShape as texts,
+  timeShape as time,
+} from './value-shapes.ts';
 
-const text = string();
-const count: Shape<number> = whole(-Infinity, Infinity);
-const time = about(count, 'Epoch milliseconds.');
 const timeOrNone = orNull(time);
-const textOrNone = orNull(text);
-const texts = listOf(text);
 
 export const statuses = ['completed', 'partial', 'failed', 'cancelled', 'limit', 'budget', 'timeout'] as const;
 
