@@ -329,6 +329,7 @@ export class LocalCloister extends RunReader implements Cloister {
   /** Cancels running runs, waits for them, saves them, and closes the store. */
   async close(): Promise<void> {
     await this.#runs.close();
+    await this.#questions.close();
     await this.#conversationService.autosave.close();
     await this.#shared.store.close();
   }

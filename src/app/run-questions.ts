@@ -2,7 +2,7 @@
 //
 //   answer-needs-right. Nobody answers, or learns of, a question that is not theirs: it looks unknown to them.
 //   answer-durable-before-told. Whoever answers is told so when the answer is on disk: as a ruling in the log of a run of this
-//       process, otherwise as a signal.
+//       process, otherwise as a signal. So is one that comes while this Cloister closes, or else it is refused: it never looks taken.
 //   answer-resumes-run. If nobody owns the run, whoever took the answer resumes it.
 import { CloisterError } from '#base';
 import type { ErrorCode, RunId } from '#base';
@@ -10,7 +10,6 @@ import { operatorRight, readQuestionId } from '#contracts';
 import type {
   AnswerOptions,
   AnswerReceipt,
-  AnswerState,
   Clock,
   Ids,
   QuestionAnswer,
@@ -27,20 +26,28 @@ type RunQuestionsPorts = {
   readonly clock: Clock;
   readonly ids: Ids;
   /** The run, if it is live in this process. */
-  live(run: RunId): RunSession | undefined;
+  live(run: RunId): LiveRun | undefined;
   /** Resolves when everything recorded so far is durable. */
   durable(run: RunId): Promise<void>;
   signal(run: string, command: RunCommand, options: { readonly id: string; readonly by: string }): Promise<unknown>;
   readonly resume: (run: RunId) => Promise<RunSession>;
 };
 
-type SentAnswer = Readonly<Required<Pick<AnswerOptions, 'by' | 'id'>>> & { readonly command: RunCommand<'answer'> };
+/** `isStopping`: it was left, is being cancelled, or has ended. */
+type LiveRun = Pick<RunSession, 'do' | 'durable' | 'outcome'> & { readonly isStopping: boolean };
 
-type Resume = NonNullable<AnswerOptions['resume']>;
+type SentAnswer = Readonly<Required<Pick<AnswerOptions, 'by' | 'id'>>> & {
+  readonly command: RunCommand<'answer'>;
+  readonly resume: NonNullable<AnswerOptions['resume']>;
+};
 
 export class RunQuestions {
   readonly #ports: RunQuestionsPorts;
   readonly #known = new KnownQuestions();
+  readonly #answering = new Set<Promise<unknown>>();
+  /** End the waits of answers that were sent away. */
+  readonly #wakers = new Set<() => void>();
+  #isClosed = false;
 
   constructor(ports: RunQuestionsPorts) {
     this.#ports = ports;
@@ -69,7 +76,26 @@ export class RunQuestions {
     return question;
   }
 
+  /** Rejects also with `store_failed` if this Cloister is closed. */
   async answer(id: string, answer: QuestionAnswer, options: AnswerOptions = {}): Promise<AnswerReceipt> {
+    if (this.#isClosed) throw new CloisterError('store_failed', 'This Cloister is closed.');
+    const answering = this.#answer(id, answer, options);
+    this.#answering.add(answering);
+    try {
+      return await answering;
+    } finally {
+      this.#answering.delete(answering);
+    }
+  }
+
+  /** No answer waits any longer to be taken. Resolves when all who sent one have been told. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const wake of this.#wakers) wake();
+    await Promise.allSettled(this.#answering);
+  }
+
+  async #answer(id: string, answer: QuestionAnswer, options: AnswerOptions): Promise<AnswerReceipt> {
     const { by = 'operator', id: signal = `a-${this.#ports.ids.random()}` } = options;
     const question = await this.find(id);
     const right = (options.right ?? operatorRight(by))(question);
@@ -83,42 +109,57 @@ export class RunQuestions {
     if (problem !== null) throw new CloisterError('answer_invalid', problem);
     const { frame } = readQuestionId(id)!;
     const command: RunCommand<'answer'> = { ...answer, do: 'answer', frame, by, right, id: signal };
+    const { resume = (run) => this.#ports.resume(run) } = options;
+    const sent: SentAnswer = { by, id: signal, command, resume };
     const live = this.#ports.live(question.run);
-    if (live === undefined) {
-      const { resume = (run) => this.#ports.resume(run) } = options;
-      return this.#sendAway(question, { by, id: signal, command }, resume);
-    }
-    const state = await this.#answerLive(live, question, command);
-    await live.durable();
-    return { question: id, run: question.run, state };
+    return live === undefined ? this.#sendAway(question, sent) : this.#answerLive(live, question, sent);
   }
 
-  async #answerLive(live: RunSession, { id }: QuestionReport, command: RunCommand<'answer'>): Promise<AnswerState> {
+  async #answerLive(live: LiveRun, question: QuestionReport, sent: SentAnswer): Promise<AnswerReceipt> {
+    const { id, run } = question;
     try {
-      return await live.do(command);
+      const state = await live.do(sent.command);
+      await live.durable();
+      return { question: id, run, state };
     } catch (error) {
-      throw codeOf(error) === 'cell_ended' ? answeredError(id, 'cancelled') : error;
+      const code = codeOf(error);
+      if (code !== 'cell_ended' && code !== 'question_answered') throw error;
+      if (!live.isStopping) throw code === 'cell_ended' ? answeredError(id, 'cancelled') : error;
+      // A run that was left takes no answers, but still waits for them.
+      await live.outcome.catch(() => undefined);
+      const now = (await this.#readRecorded(run)).find((one) => one.id === id) ?? question;
+      if (now.state !== 'open') throw answeredError(id, now.state);
+      return this.#sendAway(question, sent);
     }
   }
 
   /** The answer is for another process, or for whoever resumes the run. */
-  async #sendAway(question: QuestionReport, sent: SentAnswer, resume: Resume): Promise<AnswerReceipt> {
+  async #sendAway(question: QuestionReport, sent: SentAnswer): Promise<AnswerReceipt> {
     const { run } = question;
+    const stored: AnswerReceipt = { question: question.id, run, state: 'stored' };
     await this.#ports.signal(run, sent.command, sent).catch((error: unknown) => {
       throw codeOf(error) === 'run_ended' ? answeredError(question.id, 'cancelled') : error;
     });
-    const resumed = new ResumedRun(this.#resumeIfLeft(run, resume));
+    const resumed = new ResumedRun(this.#resumeIfLeft(run, sent.resume));
     for (let waits = 0; waits < waitsMax; waits++) {
       const { isWaiting, now } = await this.#look(question, sent.id);
       if (isTaken(now, sent.id)) return { ...receiptOf(now), ...resumed.session };
       if (now.state !== 'open') throw answeredError(question.id, now.state);
       if (codeOf(resumed.failed) === 'replay_differs') return this.#refuseStale(question, sent, resumed.failed);
       if (!isWaiting) throw this.#refusal(now);
-      const waited = Promise.withResolvers<void>();
-      this.#ports.clock.timer(waitMs, waited.resolve);
-      await waited.promise;
+      if (this.#isClosed || resumed.isLeft) return stored;
+      await this.#wait(resumed);
     }
-    return { question: question.id, run, state: 'stored' };
+    return stored;
+  }
+
+  async #wait({ left }: ResumedRun): Promise<void> {
+    const { promise, resolve: wake } = Promise.withResolvers<void>();
+    const stop = this.#ports.clock.timer(waitMs, wake);
+    this.#wakers.add(wake);
+    await Promise.race([promise, left]);
+    this.#wakers.delete(wake);
+    stop();
   }
 
   #refusal({ id, until }: QuestionReport): CloisterError {
@@ -146,11 +187,11 @@ export class RunQuestions {
     }
   }
 
-  /** Undefined if somebody has the run. */
-  async #resumeIfLeft(run: RunId, resume: Resume): Promise<RunSession | undefined> {
+  /** `owned`: somebody has the run. Undefined: nobody continues it now. */
+  async #resumeIfLeft(run: RunId, resume: SentAnswer['resume']): Promise<RunSession | 'owned' | undefined> {
     const [summary] = await this.#ports.store.list({ runs: [run] });
     // probe: answer-resumes-left
-    return summary?.state === 'interrupted' ? resume(run) : undefined;
+    return summary?.state === 'interrupted' ? resume(run) : 'owned';
   }
 
   async #refuseStale({ id, run }: QuestionReport, sent: SentAnswer, error: unknown): Promise<never> {
@@ -213,15 +254,31 @@ const [knownMax, knownCharsMax] = [4_096, 4_096];
 class ResumedRun {
   session: Pick<AnswerReceipt, 'session'> = {};
   failed: unknown = null;
+  /** Nobody continues the run now, so nobody takes the answer. */
+  isLeft = false;
+  readonly #left = Promise.withResolvers<void>();
 
-  constructor(resuming: Promise<RunSession | undefined>) {
-    const fail = (error: unknown): void => void (this.failed = error);
-    const take = (session: RunSession | undefined): void => {
-      if (session === undefined) return;
+  constructor(resuming: Promise<RunSession | 'owned' | undefined>) {
+    const fail = (error: unknown): void => {
+      this.failed = error;
+      if (codeOf(error) !== 'run_owned') this.#leave();
+    };
+    const take = (session: RunSession | 'owned' | undefined): void => {
+      if (session === 'owned') return;
+      if (session === undefined) return this.#leave();
       this.session = { session };
       session.outcome.catch(fail);
     };
     resuming.then(take, fail);
+  }
+
+  get left(): Promise<void> {
+    return this.#left.promise;
+  }
+
+  #leave(): void {
+    this.isLeft = true;
+    this.#left.resolve();
   }
 }
 

@@ -306,6 +306,11 @@ export class LocalRunSession implements TeamSession, RunListener {
     return (this.#live?.broken ?? null) !== null;
   }
 
+  /** It takes no more commands: it was left, was cancelled, or has ended. */
+  get isStopping(): boolean {
+    return this.isBroken || this.cancelled || this.ended;
+  }
+
   async questions(): Promise<readonly QuestionReport[]> {
     return reportQuestions(await this.readRecorded()).filter(({ state, why }) => state === 'open' && why !== 'client');
   }

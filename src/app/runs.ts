@@ -93,7 +93,7 @@ export class Runs {
   }
 
   /** The run, if it is live in this process. */
-  live(run: RunId): TeamSession | undefined {
+  live(run: RunId): LocalRunSession | undefined {
     return this.#live.get(run);
   }
 
