@@ -98,9 +98,7 @@ export class LocalCloister extends RunReader implements Cloister {
       store,
       clock,
       ids,
-      live: (run) => this.#runs.live(run),
-      durable: (run) => this.#runs.durable(run),
-      signal: (run, command, options) => this.#runs.signal(run, command, options),
+      runs: this.#runs,
       resume: (run) => this.resume(run),
     });
   }

@@ -25,11 +25,13 @@ type RunQuestionsPorts = {
   readonly store: Pick<Store, 'read' | 'list' | 'hashPrefix' | 'signals' | 'removeSignal'>;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** The run, if it is live in this process. */
-  live(run: RunId): LiveRun | undefined;
-  /** Resolves when everything recorded so far is durable. */
-  durable(run: RunId): Promise<void>;
-  signal(run: string, command: RunCommand, options: { readonly id: string; readonly by: string }): Promise<unknown>;
+  readonly runs: {
+    /** The run, if it is live in this process. */
+    live(run: RunId): LiveRun | undefined;
+    /** Resolves when everything recorded so far is durable. */
+    durable(run: RunId): Promise<void>;
+    signal(run: string, command: RunCommand, options: { readonly id: string; readonly by: string }): Promise<unknown>;
+  };
   readonly resume: (run: RunId) => Promise<RunSession>;
 };
 
@@ -111,7 +113,7 @@ export class RunQuestions {
     const command: RunCommand<'answer'> = { ...answer, do: 'answer', frame, by, right, id: signal };
     const { resume = (run) => this.#ports.resume(run) } = options;
     const sent: SentAnswer = { by, id: signal, command, resume };
-    const live = this.#ports.live(question.run);
+    const live = this.#ports.runs.live(question.run);
     return live === undefined ? this.#sendAway(question, sent) : this.#answerLive(live, question, sent);
   }
 
@@ -137,7 +139,7 @@ export class RunQuestions {
   async #sendAway(question: QuestionReport, sent: SentAnswer): Promise<AnswerReceipt> {
     const { run } = question;
     const stored: AnswerReceipt = { question: question.id, run, state: 'stored' };
-    await this.#ports.signal(run, sent.command, sent).catch((error: unknown) => {
+    await this.#ports.runs.signal(run, sent.command, sent).catch((error: unknown) => {
       throw codeOf(error) === 'run_ended' ? answeredError(question.id, 'cancelled') : error;
     });
     const resumed = new ResumedRun(this.#resumeIfLeft(run, sent.resume));
@@ -209,7 +211,7 @@ export class RunQuestions {
   }
 
   async #readRecorded(run: RunId): Promise<readonly QuestionReport[]> {
-    await this.#ports.durable(run);
+    await this.#ports.runs.durable(run);
     const { frames } = await this.#ports.store.hashPrefix(run);
     return this.#known.at(run, frames) ?? (await this.#readLog(run));
   }

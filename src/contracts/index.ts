@@ -144,7 +144,7 @@ export type {
   StartedAgent,
 } from './run-command.ts';
 export type { RestingSource, RunListener, RunPorts, RunResources, SessionWorld, SharedRunPorts } from './run-ports.ts';
-export type { AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
+export type { AdmitWork, AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
 export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,

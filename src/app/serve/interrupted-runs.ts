@@ -57,6 +57,12 @@ export class InterruptedRunResumer {
     if (this.#isStarted) void this.resume();
   }
 
+  /** A run that something was asked of could not be resumed. If that may go away by itself, it is tried again. Throws the error. */
+  noteFailure(error: unknown): never {
+    if (this.#isStarted && error instanceof CloisterError && transientCodes.includes(error.code)) this.resumeLater();
+    throw error;
+  }
+
   /** Resumes what is there. Never rejects. */
   async resume(): Promise<void> {
     if (this.#isStopped) return;

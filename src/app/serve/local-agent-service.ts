@@ -95,7 +95,7 @@ export class LocalAgentService implements AgentService {
       follow: (caller, run) => this.#keyed.follow(caller, () => this.find(caller, run)),
       withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
       resume: async (caller, run) => {
-        await this.#resumeDetached(caller, run);
+        await this.#resumeDetached(caller, run).catch((error: unknown) => this.#resumer.noteFailure(error));
         return this.#live.get(run)?.session;
       },
     });
@@ -313,7 +313,6 @@ export class LocalAgentService implements AgentService {
     this.#live.add(active);
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);
-    session.onWaiting((waits) => (waits ? slot.release() : slot.reacquire()));
     const over = (end: RunOutcome | null): void => {
       this.#live.delete(run);
       settle?.(end?.spent ?? null);
