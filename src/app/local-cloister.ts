@@ -297,6 +297,10 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.opening(this.#continuer.fork(run, options));
   }
 
+  protected override withWaiting(...[runs]: Parameters<RunQuestions['withWaiting']>) {
+    return this.#questions.withWaiting(runs);
+  }
+
   protected override durable(run: RunId): Promise<void> {
     return this.#runs.durable(run);
   }

@@ -17,9 +17,10 @@ import type {
   QuestionReport,
   RunCommand,
   RunSession,
+  RunSummary,
   Store,
 } from '#contracts';
-import { answerProblem, reportQuestions } from '#core/events';
+import { answerProblem, isWaitingForPeople, reportQuestions } from '#core/events';
 
 type RunQuestionsPorts = {
   readonly store: Pick<Store, 'read' | 'list' | 'hashPrefix' | 'signals' | 'removeSignal'>;
@@ -67,6 +68,21 @@ export class RunQuestions {
     return found
       .filter(({ state, why }) => all || (state === 'open' && why !== 'client'))
       .toSorted((one, other) => one.askedAt - other.askedAt || frameOf(one) - frameOf(other));
+  }
+
+  /** With the state of those that wait for people or for their client. */
+  async withWaiting(runs: readonly RunSummary[]): Promise<readonly RunSummary[]> {
+    const marked: RunSummary[] = [];
+    for (const one of runs) marked.push((await this.#isWaitingRun(one)) ? { ...one, state: 'waiting' } : one);
+    return marked;
+  }
+
+  /** If all of its questions have expired, whoever resumes it continues it. */
+  async #isWaitingRun({ run, state, unreadable }: RunSummary): Promise<boolean> {
+    if (unreadable !== undefined || (state !== 'running' && state !== 'interrupted')) return false;
+    // A log that cannot be read now must not keep the other runs from being listed.
+    const { isWaiting, questions } = await this.#readRecorded(run).catch(() => noQuestions);
+    return isWaiting && this.#withExpired(questions).some((one) => one.state === 'open');
   }
 
   /** A question of a run, whatever its state. Rejects with `question_unknown`. */
@@ -129,7 +145,7 @@ export class RunQuestions {
       if (!live.isStopping) throw code === 'cell_ended' ? answeredError(id, 'cancelled') : error;
       // A run that was left takes no answers, but still waits for them.
       await live.outcome.catch(() => undefined);
-      const now = (await this.#readRecorded(run)).find((one) => one.id === id) ?? question;
+      const now = (await this.#readRecorded(run)).questions.find((one) => one.id === id) ?? question;
       if (now.state !== 'open') throw answeredError(id, now.state);
       return this.#sendAway(question, sent);
     }
@@ -182,7 +198,7 @@ export class RunQuestions {
       const isWaiting = await this.#isWaiting(question.run, id);
       // Not by the clock: its owner may just be recording the answer while the time runs out.
       const now = await this.#readRecorded(question.run);
-      return { isWaiting, now: now.find((one) => one.id === question.id) ?? question };
+      return { isWaiting, now: now.questions.find((one) => one.id === question.id) ?? question };
     } catch (error) {
       if (!isStoreTrouble(error)) throw error;
       return { isWaiting: true, now: question };
@@ -207,20 +223,20 @@ export class RunQuestions {
   }
 
   async #read(run: RunId): Promise<readonly QuestionReport[]> {
-    return this.#withExpired(await this.#readRecorded(run));
+    return this.#withExpired((await this.#readRecorded(run)).questions);
   }
 
-  async #readRecorded(run: RunId): Promise<readonly QuestionReport[]> {
+  async #readRecorded(run: RunId): Promise<RunQuestionsState> {
     await this.#ports.runs.durable(run);
     const { frames } = await this.#ports.store.hashPrefix(run);
     return this.#known.at(run, frames) ?? (await this.#readLog(run));
   }
 
-  async #readLog(run: RunId): Promise<readonly QuestionReport[]> {
+  async #readLog(run: RunId): Promise<RunQuestionsState> {
     const frames = await this.#ports.store.read(run);
-    const questions = reportQuestions(frames);
-    this.#known.set(run, frames.length, questions);
-    return questions;
+    const state = { questions: reportQuestions(frames), isWaiting: isWaitingForPeople(frames) };
+    this.#known.set(run, frames.length, state);
+    return state;
   }
 
   /** Nobody may be there to record that a question has expired. */
@@ -230,22 +246,27 @@ export class RunQuestions {
   }
 }
 
+/** `isWaiting`: nothing in the run works meanwhile. */
+type RunQuestionsState = { readonly questions: readonly QuestionReport[]; readonly isWaiting: boolean };
+
+const noQuestions: RunQuestionsState = { questions: [], isWaiting: false };
+
 /** The questions of runs that were read lately, so that a list of many open questions reads only the logs that have grown. */
 class KnownQuestions {
   /** In the order in which they were read. */
-  readonly #byRun = new Map<RunId, { readonly frames: number; readonly questions: readonly QuestionReport[] }>();
+  readonly #byRun = new Map<RunId, { readonly frames: number; readonly state: RunQuestionsState }>();
 
-  at(run: RunId, frames: number): readonly QuestionReport[] | undefined {
+  at(run: RunId, frames: number): RunQuestionsState | undefined {
     const known = this.#byRun.get(run);
-    return known?.frames === frames ? known.questions : undefined;
+    return known?.frames === frames ? known.state : undefined;
   }
 
   /** `frames`: how many frames the log had. */
-  set(run: RunId, frames: number, questions: readonly QuestionReport[]): void {
+  set(run: RunId, frames: number, state: RunQuestionsState): void {
     this.#byRun.delete(run);
     // Long ones are read again each time.
-    if (JSON.stringify(questions).length > knownCharsMax) return;
-    this.#byRun.set(run, { frames, questions });
+    if (JSON.stringify(state.questions).length > knownCharsMax) return;
+    this.#byRun.set(run, { frames, state });
     if (this.#byRun.size > knownMax) this.#byRun.delete(this.#byRun.keys().next().value!);
   }
 }

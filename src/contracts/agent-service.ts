@@ -189,14 +189,11 @@ export interface AgentService {
   ): Promise<RunCommandResults[K]>;
   /** The state of the nth request of a run of this caller, counted from 1. Undefined: unknown, or no longer stored. */
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
-  /** Newest first, at most `most`. */
-  runs(caller: Caller, most: number): Promise<readonly CallerRunSummary[]>;
+  /** Newest first, at most `most`. Says which of them wait for people. */
+  runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
   /** Rejects with `run_unknown`, also for runs of other callers. */
   find(caller: Caller, run: string): Promise<CallerRun>;
 }
-
-/** `asks`: it runs in this process, and waits for people. */
-export type CallerRunSummary = RunSummary & { readonly asks?: boolean };
 
 /** The state of a request: still running, ended with tool calls for the client, or ended with the run. */
 export type RequestState =

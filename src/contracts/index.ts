@@ -234,7 +234,7 @@ export type {
 } from './route.ts';
 export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
 export type { CallerCheckpoint, CallerCheckpoints, CallerQuestion, CallerQuestions } from './agent-service.ts';
-export type { CallerReceipt, CallerRun, CallerRunReports, CallerRunSummary, CallResult } from './agent-service.ts';
+export type { CallerReceipt, CallerRun, CallerRunReports, CallResult } from './agent-service.ts';
 export type { CheckpointContinuation, ClientCall, ClientRules, ClientTool, ClientToolPause } from './agent-service.ts';
 export type {
   ClientToolResults,

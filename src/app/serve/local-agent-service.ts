@@ -19,12 +19,12 @@ import type {
   ClientRules,
   ForkRequest,
   CallerRun,
-  CallerRunSummary,
   RunOutcome,
   RunCommand,
   RunCommandName,
   RunCommandResults,
   RunSession,
+  RunSummary,
   ServedRun,
   AgentService,
   RequestState,
@@ -269,7 +269,7 @@ export class LocalAgentService implements AgentService {
     return this.#tools.requestState(caller, run, nth);
   }
 
-  runs(caller: Caller, most: number): Promise<readonly CallerRunSummary[]> {
+  runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
     return listCallerRuns(this.#ports.cloister, this.#live, caller, most);
   }
 

@@ -146,7 +146,7 @@ export const reportLeftChat = (
   const waiting = { run: session.run, questions: questions.left ?? [] };
   if (json) output.jsonLine({ conversation, ...waitingJson(waiting, workspace) });
   else output.err.print('', ...waitingLines(waiting, workspace, output.err));
-  return exitCode.asks;
+  return exitCode.waiting;
 };
 
 /** Every answer has been shown already. What the session's agents wrote since, and what they left unfinished, has not. */

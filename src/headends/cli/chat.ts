@@ -140,7 +140,7 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
     const ended = await sendAndShow(chat, line, context);
     if (ended !== exitCode.completed) code = ended;
     // The session waits for people: the next chat continues it.
-    if (ended === exitCode.asks) return ended;
+    if (ended === exitCode.waiting) return ended;
     if (interrupts.seen && !lines.isTerminal) return exitCode.cancelled;
   }
 };
