@@ -94,13 +94,8 @@ export class LocalCloister extends RunReader implements Cloister {
     const onStart = onQuestion && ((session: RunSession) => void handleQuestions(session, onQuestion, this.#questions));
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave, onStart);
     this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
-    this.#questions = new RunQuestions({
-      store,
-      clock,
-      ids,
-      runs: this.#runs,
-      resume: (run) => this.resume(run),
-    });
+    const others = { runs: this.#runs, continuer: this.#continuer };
+    this.#questions = new RunQuestions({ store, clock, ids, ...others, resume: (run) => this.resume(run) });
   }
 
   get agents(): readonly Agent[] {

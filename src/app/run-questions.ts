@@ -11,6 +11,7 @@ import type {
   AnswerOptions,
   AnswerReceipt,
   Clock,
+  Frame,
   Ids,
   QuestionAnswer,
   QuestionQuery,
@@ -33,6 +34,8 @@ type RunQuestionsPorts = {
     durable(run: RunId): Promise<void>;
     signal(run: string, command: RunCommand, options: { readonly id: string; readonly by: string }): Promise<unknown>;
   };
+  /** Throws if a run cannot continue with the agents as they are. */
+  readonly continuer: { checkDefinitions(frames: readonly Frame[]): unknown };
   readonly resume: (run: RunId) => Promise<RunSession>;
 };
 
@@ -47,6 +50,8 @@ type SentAnswer = Readonly<Required<Pick<AnswerOptions, 'by' | 'id'>>> & {
 export class RunQuestions {
   readonly #ports: RunQuestionsPorts;
   readonly #known = new KnownQuestions();
+  /** How the agents of these runs have changed, as somebody was told who answered. */
+  readonly #changes = new Map<RunId, string>();
   readonly #answering = new Set<Promise<unknown>>();
   /** End the waits of answers that were sent away. */
   readonly #wakers = new Set<() => void>();
@@ -64,9 +69,9 @@ export class RunQuestions {
       (one) => one.unreadable === undefined && one.state !== 'damaged' && (all || one.state !== 'ended'),
     );
     const found: QuestionReport[] = [];
-    for (const one of runs) found.push(...(await this.#read(one.run)));
+    for (const one of runs) found.push(...(await this.#read(one.run, one)));
     return found
-      .filter(({ state, why }) => all || (state === 'open' && why !== 'client'))
+      .filter(({ state, why }) => all || ((state === 'open' || state === 'stale') && why !== 'client'))
       .toSorted((one, other) => one.askedAt - other.askedAt || frameOf(one) - frameOf(other));
   }
 
@@ -120,6 +125,7 @@ export class RunQuestions {
     if (right === null) throw unknownQuestion(id);
     // The same answer, sent again.
     if (isTaken(question, signal)) return receiptOf(question);
+    if (question.state === 'stale') throw staleError(id, (await this.#readRecorded(question.run)).change);
     if (question.state !== 'open') throw answeredError(id, question.state);
     if (answer.sha256 !== question.sha256) throw new CloisterError('question_changed', `Question ${id}.`);
     if (question.answers.some((one) => one.by === by)) throw answeredError(id, `${by} has answered it`);
@@ -214,29 +220,55 @@ export class RunQuestions {
 
   async #refuseStale({ id, run }: QuestionReport, sent: SentAnswer, error: unknown): Promise<never> {
     await this.#ports.store.removeSignal(run, sent.id);
-    const { detail } = error instanceof CloisterError ? error.failure : { detail: undefined };
-    throw new CloisterError('question_stale', `Question ${id}.${detail === undefined ? '' : ` ${detail}`}`);
+    const { detail = '' } = error instanceof CloisterError ? error.failure : {};
+    // What has changed further down shows only when the run is resumed. From now on it is known.
+    this.#changes.set(run, detail);
+    throw staleError(id, detail);
   }
 
   async #isWaiting(run: RunId, id: string): Promise<boolean> {
     return (await this.#ports.store.signals(run)).some((one) => one.id === id);
   }
 
-  async #read(run: RunId): Promise<readonly QuestionReport[]> {
-    return this.#withExpired((await this.#readRecorded(run)).questions);
+  async #read(run: RunId, summary?: RunSummary): Promise<readonly QuestionReport[]> {
+    const { questions, change } = await this.#readRecorded(run);
+    const current = this.#withExpired(questions);
+    if (change === null || !current.some(({ state }) => state === 'open')) return current;
+    // Whoever owns the run has the agents as they were.
+    const { state: runState } = summary ?? (await this.#ports.store.list({ runs: [run] }))[0] ?? {};
+    if (runState !== 'interrupted') return current;
+    return current.map((one) => (one.state === 'open' ? { ...one, state: 'stale' } : one));
   }
 
   async #readRecorded(run: RunId): Promise<RunQuestionsState> {
     await this.#ports.runs.durable(run);
     const { frames } = await this.#ports.store.hashPrefix(run);
-    return this.#known.at(run, frames) ?? (await this.#readLog(run));
+    const state = this.#known.at(run, frames) ?? (await this.#readLog(run));
+    const change = this.#changes.get(run) ?? state.change;
+    return change === state.change ? state : { ...state, change };
   }
 
   async #readLog(run: RunId): Promise<RunQuestionsState> {
     const frames = await this.#ports.store.read(run);
-    const state = { questions: reportQuestions(frames), isWaiting: isWaitingForPeople(frames) };
+    const questions = reportQuestions(frames);
+    const isOpen = questions.some(({ state }) => state === 'open');
+    const state = {
+      questions,
+      isWaiting: isOpen && isWaitingForPeople(frames),
+      change: isOpen ? this.#changeSince(frames) : null,
+    };
     this.#known.set(run, frames.length, state);
     return state;
+  }
+
+  /** How the agents have changed since; null: they have not, or are not known here. The same as long as this Cloister is open. */
+  #changeSince(frames: readonly Frame[]): string | null {
+    try {
+      this.#ports.continuer.checkDefinitions(frames);
+      return null;
+    } catch (error) {
+      return error instanceof CloisterError && error.code === 'replay_differs' ? (error.failure.detail ?? '') : null;
+    }
   }
 
   /** Nobody may be there to record that a question has expired. */
@@ -246,10 +278,15 @@ export class RunQuestions {
   }
 }
 
-/** `isWaiting`: nothing in the run works meanwhile. */
-type RunQuestionsState = { readonly questions: readonly QuestionReport[]; readonly isWaiting: boolean };
+type RunQuestionsState = {
+  readonly questions: readonly QuestionReport[];
+  /** Nothing in the run works meanwhile. */
+  readonly isWaiting: boolean;
+  /** How its agents have changed since, if a question is open. */
+  readonly change: string | null;
+};
 
-const noQuestions: RunQuestionsState = { questions: [], isWaiting: false };
+const noQuestions: RunQuestionsState = { questions: [], isWaiting: false, change: null };
 
 /** The questions of runs that were read lately, so that a list of many open questions reads only the logs that have grown. */
 class KnownQuestions {
@@ -311,6 +348,9 @@ const [waitMs, waitsMax] = [50, 100];
 const unknownQuestion = (id: string): CloisterError =>
   new CloisterError('question_unknown', `Question "${id.slice(0, 120)}".`);
 
+const staleError = (id: string, change: string | null): CloisterError =>
+  new CloisterError('question_stale', `Question ${id}. ${change ?? ''}`.trimEnd());
+
 const answeredError = (id: string, state: string): CloisterError =>
   new CloisterError('question_answered', `Question ${id}: ${state}.`);
 
@@ -327,7 +367,7 @@ const isTaken = ({ answers }: QuestionReport, id: string): boolean => answers.so
 const receiptOf = ({ id, run, state }: QuestionReport): AnswerReceipt => ({
   question: id,
   run,
-  state: state === 'open' ? 'waiting' : state === 'allowed' ? 'allowed' : 'denied',
+  state: state === 'open' || state === 'stale' ? 'waiting' : state === 'allowed' ? 'allowed' : 'denied',
 });
 
 const frameOf = ({ id }: QuestionReport): number => readQuestionId(id)?.frame ?? 0;

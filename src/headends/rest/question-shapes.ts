@@ -24,7 +24,10 @@ export const questionShape = named(
         listOf(openObject({ by: text, allow: boolean(), at: time }, { args: jsonObject() })),
         'The answers so far.',
       ),
-      state: oneOf('open', 'allowed', 'denied', 'expired', 'cancelled'),
+      state: about(
+        oneOf('open', 'stale', 'allowed', 'denied', 'expired', 'cancelled'),
+        '`stale`: the agents have changed since, so that no answer can continue the run.',
+      ),
       mayAnswer: about(boolean(), 'Whether you can answer it now.'),
     },
     {

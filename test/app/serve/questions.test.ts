@@ -394,8 +394,16 @@ describe('a run that waits for people', () => {
     const first = await serve(agent, { workspace: folder.path });
     const { run, asked } = await first.ask('ann', 'x');
     await first.close();
-    const changed = await serve(askingAgent({}, { prompt: 'Send it otherwise.' }).agent, { workspace: folder.path });
+    const lines: unknown[] = [];
+    const changed = await serve(askingAgent({}, { prompt: 'Send it otherwise.' }).agent, {
+      workspace: folder.path,
+      port: 0,
+      log: (line) => line.type === 'resume' && lines.push(line),
+    });
+    expect(await changed.questions('ann')).toMatchObject([{ state: 'stale', mayAnswer: false }]);
     expect(codeOf(await changed.answer('ops', asked[0]!))).toEqual([409, 'question_stale']);
+    await changed.server.listen();
+    await expect.poll(() => lines).toMatchObject([{ run, code: 'question_stale' }]);
     await changed.close();
     const second = await serve(agent, { workspace: folder.path, resumeInterrupted: false });
     expect((await second.get('ann', '/v1/runs')).body.runs).toMatchObject([{ run, state: 'waiting' }]);
