@@ -161,12 +161,12 @@ export class RunQuestions {
   async #sendAway(question: QuestionReport, sent: SentAnswer): Promise<AnswerReceipt> {
     const { run } = question;
     const stored: AnswerReceipt = { question: question.id, run, state: 'stored' };
-    await this.#ports.runs.signal(run, sent.command, sent).catch((error: unknown) => {
+    await this.#ports.runs.signal(run, sent.command, { id: rowId(sent), by: sent.by }).catch((error: unknown) => {
       throw codeOf(error) === 'run_ended' ? answeredError(question.id, 'cancelled') : error;
     });
     const resumed = new ResumedRun(this.#resumeIfLeft(run, sent.resume));
     for (let waits = 0; waits < waitsMax; waits++) {
-      const { isWaiting, now } = await this.#look(question, sent.id);
+      const { isWaiting, now } = await this.#look(question, rowId(sent));
       if (isTaken(now, sent.id)) return { ...receiptOf(now), ...resumed.session };
       if (now.state !== 'open') throw answeredError(question.id, now.state);
       if (codeOf(resumed.failed) === 'replay_differs') return this.#refuseStale(question, sent, resumed.failed);
@@ -219,7 +219,7 @@ export class RunQuestions {
   }
 
   async #refuseStale({ id, run }: QuestionReport, sent: SentAnswer, error: unknown): Promise<never> {
-    await this.#ports.store.removeSignal(run, sent.id);
+    await this.#ports.store.removeSignal(run, rowId(sent));
     const { detail = '' } = error instanceof CloisterError ? error.failure : {};
     // What has changed further down shows only when the run is resumed. From now on it is known.
     this.#changes.set(run, detail);
@@ -341,6 +341,9 @@ class ResumedRun {
     this.#left.resolve();
   }
 }
+
+/** Two calls can have the same result, and the same id of their answers. */
+const rowId = ({ id, command: { frame } }: SentAnswer): string => `${id}-${frame}`;
 
 /** How long an answer waits to be taken before it is left to whoever takes it. */
 const [waitMs, waitsMax] = [50, 100];
