@@ -29,7 +29,7 @@ export class PeopleWait {
 
   /** Rejects with what `act` or `admit` rejects with. */
   admitted<T>(act: () => Promise<T>): Promise<T> {
-    return /* probe: wait-admitted */ this.admit === undefined || !this.waits ? act() : this.admit(act);
+    return this.admit === undefined || !this.waits ? act() : this.admit(act);
   }
 
   /** Returns a function that takes it back. */

@@ -183,7 +183,6 @@ export class Runs {
       redactFor: (agent, models) => own.redactFor(agent, models),
       stalls: stalls?.meterFor(run),
       listener: session,
-      // probe: expires-when-admitted
       expiries: { at: (time, expire) => this.#expireAt(time, session, expire) },
     };
     try {
