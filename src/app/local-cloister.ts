@@ -94,15 +94,8 @@ export class LocalCloister extends RunReader implements Cloister {
     const onStart = onQuestion && ((session: RunSession) => void handleQuestions(session, onQuestion, this.#questions));
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave, onStart);
     this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
-    this.#questions = new RunQuestions({
-      store,
-      clock,
-      ids,
-      live: (run) => this.#runs.live(run),
-      durable: (run) => this.#runs.durable(run),
-      signal: (run, command, options) => this.#runs.signal(run, command, options),
-      resume: (run) => this.resume(run),
-    });
+    const others = { runs: this.#runs, continuer: this.#continuer };
+    this.#questions = new RunQuestions({ store, clock, ids, ...others, resume: (run) => this.resume(run) });
   }
 
   get agents(): readonly Agent[] {
@@ -299,6 +292,10 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.opening(this.#continuer.fork(run, options));
   }
 
+  protected override withWaiting(...[runs]: Parameters<RunQuestions['withWaiting']>) {
+    return this.#questions.withWaiting(runs);
+  }
+
   protected override durable(run: RunId): Promise<void> {
     return this.#runs.durable(run);
   }
@@ -329,6 +326,7 @@ export class LocalCloister extends RunReader implements Cloister {
   /** Cancels running runs, waits for them, saves them, and closes the store. */
   async close(): Promise<void> {
     await this.#runs.close();
+    await this.#questions.close();
     await this.#conversationService.autosave.close();
     await this.#shared.store.close();
   }

@@ -1,8 +1,14 @@
 // Whether a run waits for people, and nothing in it works.
+//
+//   wait-ends-when-admitted. What ends the wait (an answer from anywhere, or a question that expires) happens once the run may work.
+import { CloisterError } from '#base';
+import type { AdmitWork } from '#contracts';
+
 type WaitListener = (waits: boolean) => void;
 
 export class PeopleWait {
   waits = false;
+  admit: AdmitWork | undefined;
   readonly #listeners = new Set<WaitListener>();
 
   /** Returns a function that removes the listener. */
@@ -19,5 +25,23 @@ export class PeopleWait {
     this.waits = waits;
     if (waits) await durable();
     if (this.waits === waits) for (const listener of this.#listeners) listener(waits);
+  }
+
+  /** Rejects with what `act` or `admit` rejects with. */
+  admitted<T>(act: () => Promise<T>): Promise<T> {
+    return this.admit === undefined || !this.waits ? act() : this.admit(act);
+  }
+
+  /** Returns a function that takes it back. */
+  whenAdmitted(act: () => void): () => void {
+    let isTakenBack = false;
+    const actOnce = async (): Promise<void> => {
+      if (!isTakenBack) act();
+    };
+    void this.admitted(actOnce).catch((error: unknown) => {
+      // Whoever resumes the run does this again.
+      if (!(error instanceof CloisterError) || error.code !== 'server_stopping') throw error;
+    });
+    return () => void (isTakenBack = true);
   }
 }

@@ -31,13 +31,18 @@ export class RunContinuer {
     this.#ports = ports;
   }
 
+  /** Throws if a run cannot continue with the agents that are loaded, as far as their definitions tell. */
+  checkDefinitions(frames: readonly Frame[]): ResumableRun {
+    return checkResume(frames, (name) => this.#ports.agents.findInTree(name));
+  }
+
   /** Throws if a run cannot continue with the agents that are loaded and these values of variables. */
   async check(
     frames: readonly Frame[],
     env: RunOptions['env'],
     resources = resourcesWithEnv(this.#shared.resources, env),
   ): Promise<ResumableRun & RunEnvironment> {
-    const resumable = checkResume(frames, (name) => this.#ports.agents.findInTree(name));
+    const resumable = this.checkDefinitions(frames);
     checkEnvPassedAgain(frames, env);
     const forked = await this.prepareForks(frames, resources);
     for (const one of withChildren([resumable.agent])) resources.modelsOf(one);

@@ -35,6 +35,11 @@ export class RunReader {
     this.#openPauses = openPauses;
   }
 
+  /** With the state of those that wait for people. */
+  protected async withWaiting(runs: readonly RunSummary[]): Promise<readonly RunSummary[]> {
+    return runs;
+  }
+
   /** Resolves when what has happened in a run so far can be read. */
   protected async durable(_run: RunId): Promise<void> {}
 
@@ -73,7 +78,12 @@ export class RunReader {
     return diffRuns(await this.#frames(one), await this.#frames(other), this.#openPauses?.());
   }
 
-  async runs({ caller, run, most, since = 0 }: Parameters<RunArchive['runs']>[0] = {}): Promise<readonly RunSummary[]> {
+  async runs(options: Parameters<RunArchive['runs']>[0] = {}): Promise<readonly RunSummary[]> {
+    const found = await this.#listRuns(options);
+    return options.waiting === true ? this.withWaiting(found) : found;
+  }
+
+  async #listRuns({ caller, run, most, since = 0 }: NonNullable<Parameters<RunArchive['runs']>[0]>) {
     if (run === undefined && caller !== undefined) return this.store.list({ caller, most, since });
     const found = await this.store.list(run === undefined ? undefined : { runs: [parseRunId(run)] });
     const isAsked = (one: RunSummary): boolean =>

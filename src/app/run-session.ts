@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import { checkOptionType, checkOptions } from '#base/shapes';
 import type {
+  AdmitWork,
   AgentMessage,
   Answer,
   Cause,
@@ -136,8 +137,10 @@ export class LocalRunSession implements TeamSession, RunListener {
     if (asked.do === 'cancel') this.cancelled = true;
     else if (asked.do === 'confirm') this.#openOutside().check(asked.message);
     else this.#assertLive();
-    if (this.#live !== undefined) return this.#live.do(command);
-    return earlyCommands[command.do]((this.#early ??= this.#openEarly()), command);
+    const live = this.#live;
+    if (live === undefined) return earlyCommands[command.do]((this.#early ??= this.#openEarly()), command);
+    if (asked.do !== 'answer' || this.#people === undefined) return live.do(command);
+    return this.#people.admitted(() => live.do(asked)) as RunCommandResults[K];
   }
 
   #assertLive(): void {
@@ -147,13 +150,8 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   #openEarly(): EarlyCommands {
     const { run, resident } = this;
-    return new EarlyCommands({
-      run,
-      agent: this.#start.agent,
-      resident,
-      ids: this.#host.ids,
-      started: () => this.#started(),
-    });
+    const { agent } = this.#start;
+    return new EarlyCommands({ run, agent, resident, ids: this.#host.ids, started: () => this.#started() });
   }
 
   cancel(): void {
@@ -290,6 +288,15 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#people?.waits === true;
   }
 
+  admitWith(admit: AdmitWork): void {
+    (this.#people ??= new PeopleWait()).admit = admit;
+  }
+
+  /** Ends a wait for people, once the run may work. Returns a function that takes it back. */
+  whenAdmitted(act: () => void): () => void {
+    return (this.#people ??= new PeopleWait()).whenAdmitted(act);
+  }
+
   onWaiting(listener: (waits: boolean) => void): () => void {
     return (this.#people ??= new PeopleWait()).listen(listener);
   }
@@ -304,6 +311,11 @@ export class LocalRunSession implements TeamSession, RunListener {
   /** Nothing more is recorded here, although the run has not ended. */
   get isBroken(): boolean {
     return (this.#live?.broken ?? null) !== null;
+  }
+
+  /** It takes no more commands: it was left, was cancelled, or has ended. */
+  get isStopping(): boolean {
+    return this.isBroken || this.cancelled || this.ended;
   }
 
   async questions(): Promise<readonly QuestionReport[]> {

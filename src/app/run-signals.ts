@@ -2,7 +2,8 @@
 //
 //   signal-kept-until-durable. A signal is removed once what it asked for is in the log, or was refused. After a crash in between
 //       it is carried out again, which does nothing.
-//   signal-only-for-owner. Signals are carried out by the process that owns the run, in the order in which they came.
+//   signal-only-for-owner. Signals are carried out by the process that owns the run, in the order in which they came. Only to cancel it
+//       does not wait, because an answer may wait long for a slot.
 //   signals-watched-while-live. The store is watched only while runs are live here, once for all of them.
 import { CloisterError, isObject, omitUndefined, PromptlyReleasingMap, sha256 } from '#base';
 import type { JsonObject, RunId } from '#base';
@@ -112,7 +113,7 @@ export class RunSignals {
     this.#owned.set(run, session);
     // probe: signals-watched
     this.#stopWatching ??= this.#ports.store.watchSignals(() => void this.#read());
-    if (waiting.some(({ body }) => isObject(body['command']) && body['command']['do'] === 'cancel')) session.cancel();
+    if (waiting.some(cancelsRun)) session.cancel();
     // probe: signals-taken-over
     for (const signal of waiting) this.#take(signal);
   }
@@ -208,7 +209,8 @@ class SignalQueue {
   add(signal: Signal): void {
     if (this.#taken.has(signal.id)) return;
     this.#taken.add(signal.id);
-    this.#last = this.#last.then(() => this.#take(signal));
+    if (cancelsRun(signal)) void this.#take(signal);
+    else this.#last = this.#last.then(() => this.#take(signal));
   }
 
   close(): void {
@@ -245,8 +247,8 @@ class SignalQueue {
     } catch (error) {
       const code = error instanceof CloisterError ? error.code : 'defect';
       if (code === 'mailbox_full') return this.#pause();
-      // What could not be recorded was not done: it waits for whoever resumes the run.
-      return code.startsWith('store_') || !(await this.#isDurable()) ? 'kept' : 'over';
+      // What could not be recorded was not done, nor what has no slot any more: it waits for whoever resumes the run.
+      return code.startsWith('store_') || code === 'server_stopping' || !(await this.#isDurable()) ? 'kept' : 'over';
     }
   }
 
@@ -269,6 +271,8 @@ class SignalQueue {
     return 'later';
   }
 }
+
+const cancelsRun = ({ body: { command } }: Signal): boolean => isObject(command) && command['do'] === 'cancel';
 
 /** The session checks the rest. Throws `options_invalid`. */
 const readSignalled = ({ command }: JsonObject): RunCommand => {

@@ -51,7 +51,7 @@ export class Runs {
     const timer = new EarliestTimer(clock);
     this.#shared = shared;
     this.#idle = { timer, clock, serverIdleMs };
-    this.#ports = { ...sharedRunPorts(shared, agents), expiries: timer };
+    this.#ports = sharedRunPorts(shared, agents);
     this.#signals = new RunSignals(shared, agents);
     this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
   }
@@ -93,7 +93,7 @@ export class Runs {
   }
 
   /** The run, if it is live in this process. */
-  live(run: RunId): TeamSession | undefined {
+  live(run: RunId): LocalRunSession | undefined {
     return this.#live.get(run);
   }
 
@@ -157,6 +157,13 @@ export class Runs {
     }
   }
 
+  #expireAt(time: number, session: LocalRunSession, expire: () => void): () => void {
+    let takeBack = this.#idle.timer.at(time, () => {
+      takeBack = session.whenAdmitted(expire);
+    });
+    return () => takeBack();
+  }
+
   async #storeFiles(blobs: readonly Uint8Array[]): Promise<void> {
     for (const bytes of blobs) await this.#shared.store.putBlob(bytes);
   }
@@ -176,6 +183,7 @@ export class Runs {
       redactFor: (agent, models) => own.redactFor(agent, models),
       stalls: stalls?.meterFor(run),
       listener: session,
+      expiries: { at: (time, expire) => this.#expireAt(time, session, expire) },
     };
     try {
       const live = startOrResume(start, ports);

@@ -171,8 +171,9 @@ export interface AgentService {
    * If nobody owns the run, it is resumed first. Results that were taken before, sent again, continue a run that has not used them for
    * another answer yet. Null: no run waits for these results, and nothing was accepted; calls of other callers are unknown here, too.
    * The signal cancels the run until its next request arrives. Rejects with `request_invalid` if a run waits for some of them only,
-   * with `run_owned` if another request or process has the run, and with `server_busy` without accepting anything. Messages sent along
-   * are given to the agent as context.
+   * with `run_owned` if another request has the run, and with `server_busy` without accepting anything. Messages sent along
+   * are given to the agent as context. If another process owns the run, the results are stored for it and the answer is read from the
+   * log; it takes no messages (`run_owned`, and nothing was accepted).
    */
   continueRun(caller: Caller, results: ClientToolResults, signal?: AbortSignal): Promise<ServedRun | null>;
   /**
@@ -189,14 +190,11 @@ export interface AgentService {
   ): Promise<RunCommandResults[K]>;
   /** The state of the nth request of a run of this caller, counted from 1. Undefined: unknown, or no longer stored. */
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
-  /** Newest first, at most `most`. */
-  runs(caller: Caller, most: number): Promise<readonly CallerRunSummary[]>;
+  /** Newest first, at most `most`. Says which of them wait for people. */
+  runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
   /** Rejects with `run_unknown`, also for runs of other callers. */
   find(caller: Caller, run: string): Promise<CallerRun>;
 }
-
-/** `asks`: it runs in this process, and waits for people. */
-export type CallerRunSummary = RunSummary & { readonly asks?: boolean };
 
 /** The state of a request: still running, ended with tool calls for the client, or ended with the run. */
 export type RequestState =

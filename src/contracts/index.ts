@@ -144,7 +144,7 @@ export type {
   StartedAgent,
 } from './run-command.ts';
 export type { RestingSource, RunListener, RunPorts, RunResources, SessionWorld, SharedRunPorts } from './run-ports.ts';
-export type { AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
+export type { AdmitWork, AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
 export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,
@@ -234,7 +234,7 @@ export type {
 } from './route.ts';
 export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
 export type { CallerCheckpoint, CallerCheckpoints, CallerQuestion, CallerQuestions } from './agent-service.ts';
-export type { CallerReceipt, CallerRun, CallerRunReports, CallerRunSummary, CallResult } from './agent-service.ts';
+export type { CallerReceipt, CallerRun, CallerRunReports, CallResult } from './agent-service.ts';
 export type { CheckpointContinuation, ClientCall, ClientRules, ClientTool, ClientToolPause } from './agent-service.ts';
 export type {
   ClientToolResults,

@@ -104,8 +104,11 @@ export type QuestionReport = {
     readonly reason?: string;
     readonly signal: string;
   }[];
-  /** `open`: it waits for people. */
-  readonly state: 'open' | 'allowed' | 'denied' | 'expired' | 'cancelled';
+  /**
+   * `open`: it waits for people. `stale`: it waits, but the agents have changed and nobody runs the run any more, so no answer can
+   * continue it.
+   */
+  readonly state: 'open' | 'stale' | 'allowed' | 'denied' | 'expired' | 'cancelled';
 };
 
 /** A call of a client's tool that waits for its result. */

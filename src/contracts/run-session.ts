@@ -18,6 +18,9 @@ import type { Task, TaskSpec, TeamMessage } from './team.ts';
 import type { Sees } from './token.ts';
 import type { Transcript, TranscriptOptions } from './transcript.ts';
 
+/** Calls `act` once the run may work, for example when there is a slot for it. Rejects if that will not be. */
+export type AdmitWork = <T>(act: () => Promise<T>) => Promise<T>;
+
 /** A run in progress. Iterate it for events: durable events from the start, live events from now on. */
 export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   /** Its id, for `show`, `audit`, `resume` and the like. */
@@ -99,6 +102,8 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   readonly waitsForPeople: boolean;
   /** Calls back whenever that changes, until the returned function is called. */
   onWaiting(listener: (waits: boolean) => void): () => void;
+  /** From now on, what ends its wait for people goes through `admit`: an answer from anywhere, and a question that expires. */
+  admitWith(admit: AdmitWork): void;
   /**
    * Lets go of a run that waits for people: `outcome` rejects with `approval_needed`, and the run can be resumed, also by whoever
    * answers. False: something in it works, and nothing was done.

@@ -156,12 +156,16 @@ export interface RunStarter {
 
 /** Reads what was recorded of runs, and checks it. Nothing runs but a replay, which touches nothing outside. */
 export interface RunArchive {
-  /** Newest first: all runs, those of one caller, or a single one. At most `most`, and none that began before `since`. */
+  /**
+   * Newest first: all runs, those of one caller, or a single one. At most `most`, and none that began before `since`. `waiting`: looks
+   * into the logs of those that have not ended, and says which of them wait for people (`state` is then `waiting`).
+   */
   runs(options?: {
     readonly caller?: string;
     readonly run?: string;
     readonly most?: number | undefined;
     readonly since?: number | undefined;
+    readonly waiting?: boolean | undefined;
   }): Promise<readonly RunSummary[]>;
   /**
    * `sees`: for a reader who may not see everything; default: `contents`. `details`: its events carry contents, if they may be seen.
@@ -308,10 +312,12 @@ export type CellReport = {
   /** Null while it runs, or if it was interrupted. */
   readonly status: Status | null;
   readonly turns: number;
-  /** Includes its children, as in the outcome. */
+  /** Includes its children, as in the outcome. Its time is working time. */
   readonly spent: Spent;
   /** Without its children. */
   readonly own: Spent;
+  /** How long it waited for people while nothing in it or below it worked; not a part of `spent.ms`. */
+  readonly waitedMs: number;
   /** `total` includes its children. */
   readonly figures: { readonly own: Figures; readonly total: Figures };
   /** Its own work, without its children. */
@@ -344,8 +350,11 @@ export type RunReport = {
   readonly recordedBy: RecordedBy | null;
   /** Other builds that continued it. */
   readonly continuedBy: readonly string[];
-  /** How it ended. `running`: it has not. `interrupted`: it has not, and nobody runs it; it can be resumed. */
-  readonly status: Status | 'running' | 'interrupted';
+  /**
+   * How it ended. `running`: it has not. `waiting`: it has not, and does nothing but wait for people or for its client; an answer continues
+   * it. `interrupted`: it has not, and nobody runs it; it can be resumed.
+   */
+  readonly status: Status | 'running' | 'waiting' | 'interrupted';
   /** Its answer; empty while there is none. */
   readonly output: string;
   /** What all of its cells used. */

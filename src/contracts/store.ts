@@ -100,10 +100,11 @@ export type RunSummary = {
   /** Epoch milliseconds; null until it has ended. */
   readonly endedAt: number | null;
   /**
-   * `running`: its owner is alive or cannot be checked. `interrupted`: its owner is gone, and the run has not ended. `damaged`: its
+   * `running`: its owner is alive or cannot be checked. `interrupted`: its owner is gone, and the run has not ended. `waiting`: in a list
+   * that looks for them, it waits for people or for its client and nothing in it works, whether anybody owns it or not. `damaged`: its
    * log is incomplete or missing; fields that can no longer be known are empty or 0.
    */
-  readonly state: 'running' | 'interrupted' | 'ended' | 'damaged';
+  readonly state: 'running' | 'waiting' | 'interrupted' | 'ended' | 'damaged';
   /** How it ended; null until then. */
   readonly status: Status | null;
   /** How many cells it has. */

@@ -34,6 +34,7 @@ const office = (
   sent: Sent,
   names: readonly string[] = ['ann'],
   over: Partial<Parameters<typeof defineAgent>[0]> = {},
+  overLead: Partial<Parameters<typeof defineAgent>[0]> = {},
 ) => {
   const passOn = (tool: string): readonly ScriptLine[] => [
     { when: { turn: 1 }, reply: { calls: [{ tool, args: { prompt: 'Write.' } }] } },
@@ -48,7 +49,7 @@ const office = (
     { tools: [sendTool(sent)], ...over },
   );
   const desk = agent('desk', passOn('clerk'), { agents: [clerk] });
-  return agent('lead', passOn('desk'), { agents: [desk] });
+  return agent('lead', passOn('desk'), { agents: [desk], ...overLead });
 };
 
 const waiting = async (session: RunSession): Promise<void> => {
@@ -179,19 +180,30 @@ test('another process answers: the owner takes it, and a run that nobody owns is
   expect((await other.audit(session.run)).problems).toEqual([]);
 });
 
-test('if the agents have changed, the question is stale, and nothing is called', async () => {
+test.each([
+  ['its own', 'stale', (sent: Sent) => office(sent, ['ann'], {}, { prompt: 'You are another lead.' })],
+  // Shows only when the run is resumed.
+  ['that of an agent below', 'open', (sent: Sent) => office(sent, ['ann'], { prompt: 'You are another clerk.' })],
+])('if the agents have changed, the question is stale, and nothing is called: %s', async (_whose, listed, change) => {
   await using folder = await temporaryFolder();
   const workspace = folder.path;
   const sent: Sent = [];
   const owner = await openCloister({ agents: [office(sent)], workspace });
   await waiting(owner.run('lead', 'Go'));
   await owner.close();
-  const changed = office(sent, ['ann'], { prompt: 'You are another clerk.' });
-  await using other = await openCloister({ agents: [changed], workspace });
+  await using other = await openCloister({ agents: [change(sent)], workspace });
   const [question] = await other.questions();
+  expect(question!.state).toBe(listed);
+  expect(await codeOf(other.answer(question!.id, allow(question!)))).toBe('question_stale');
+  expect((await other.questions()).map(({ state }) => state)).toEqual(['stale']);
   expect(await codeOf(other.answer(question!.id, allow(question!)))).toBe('question_stale');
   expect(sent).toEqual([]);
-  expect(await other.questions()).toHaveLength(1);
+  // Whoever owns the run has the agents as they were.
+  await using same = await openCloister({ agents: [office(sent)], workspace });
+  await waiting(await same.resume(question!.run));
+  expect((await other.questions()).map(({ state }) => state)).toEqual(['open']);
+  expect(await other.answer(question!.id, allow(question!))).toMatchObject({ state: 'allowed' });
+  expect(sent).toEqual([{ to: 'ann' }]);
 });
 
 // invariant: answer-needs-right

@@ -108,7 +108,7 @@ describe.concurrent('the example approval', () => {
     const left = await cloister([...run, '--json'], { cwd });
     expect(left.code).toBe(6);
     const { status, questions } = value(left);
-    expect(status).toBe('asks');
+    expect(status).toBe('waiting');
     const denied = await cloister(['answer', questions[0].id, 'deny', '--reason', 'Not before Monday'], { cwd });
     expect(denied.code).toBe(0);
     expect(mailsIn(cwd)).toEqual([]);

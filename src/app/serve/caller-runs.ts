@@ -12,7 +12,6 @@ import type {
   StoredAttachment,
   Caller,
   CallerRun,
-  CallerRunSummary,
   Cause,
   EventPage,
   RunArchive,
@@ -34,7 +33,7 @@ export const listCallerRuns = async (
   live: ActiveRunMap,
   reader: Caller,
   most: number,
-): Promise<readonly CallerRunSummary[]> => {
+): Promise<readonly RunSummary[]> => {
   const caller = ownerOf(reader);
   // Before reading the log: a run that ends meanwhile is then in at least one of the two lists.
   const active = live
@@ -42,12 +41,18 @@ export const listCallerRuns = async (
     .filter((one) => caller === undefined || one.caller.name === caller)
     .map(activeRunSummary);
   // probe: run-list-by-caller
-  const listed = await archive.runs({ ...omitUndefined({ caller }), most });
+  const listed = await archive.runs({ ...omitUndefined({ caller }), most, waiting: true });
   const known = new Set(listed.map(({ run }) => run));
   return [...active.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
     .sort((one, other) => other.startedAt - one.startedAt)
     .slice(0, most)
-    .map((one) => (live.get(one.run)?.session.waitsForPeople === true ? { ...one, asks: true } : one));
+    .map((one) => withLiveState(one, live.get(one.run)));
+};
+
+/** A run of this process knows whether it waits; its log may say so a moment earlier or later. */
+const withLiveState = (summary: RunSummary, active: ActiveRun | undefined): RunSummary => {
+  if (active === undefined || summary.endedAt !== null) return summary;
+  return { ...summary, state: active.session.waitsForPeople ? 'waiting' : 'running' };
 };
 
 /** The caller whose runs this one may read; undefined: everybody's. */

@@ -119,7 +119,10 @@ export class ClientTools {
    * What can be done with these results. Null: the run has gone on without them. Throws `request_invalid` if it waits for some of them
    * only.
    */
-  async accept(session: RunSession, results: readonly CallResult[]): Promise<AcceptedResults | null> {
+  async accept(
+    session: Pick<RunSession, 'run' | 'clientCalls'>,
+    results: readonly CallResult[],
+  ): Promise<AcceptedResults | null> {
     const waiting = new Map((await session.clientCalls()).map((call) => [call.id, call]));
     const fresh = results.flatMap((result) => {
       const call = waiting.get(result.call);
@@ -175,7 +178,7 @@ export const deliver = async (
 };
 
 /** The same result, sent again, has the same id. */
-const signalOf = ({ text, failed }: CallResult): string => `result-${sha256(JSON.stringify([failed, text]))}`;
+export const signalOf = ({ text, failed }: CallResult): string => `result-${sha256(JSON.stringify([failed, text]))}`;
 
 /** The run that these results are for, by their calls; null: none. Throws `request_invalid` if there are several. */
 export const runOfResults = (results: readonly CallResult[]): RunId | null => {

@@ -23,7 +23,7 @@ export const continueClientRun = async (
 ): Promise<ServedRun | null> => {
   const { caller, given, checkOpen } = request;
   const { session } = active;
-  const { results, messages, oneCall = false, tools: more = [] } = given;
+  const { results, oneCall = false, tools: more = [] } = given;
   const client = await tools.findOrAttach(caller, session);
   return client.inTurn(async () => {
     checkOpen();
@@ -33,25 +33,32 @@ export const continueClientRun = async (
       throw new CloisterError('run_owned', `Another request waits for the answer of run ${session.run}.`);
     await tools.addLater(session, more);
     await deliverAll(active, accepted.fresh, request, options.signal);
-    for (const text of messages) session.addContext(text);
     await session.durable();
     const waiting = await session.clientCalls();
     return serveClientRequest(active, client, { oneCall, after: accepted.after, waiting }, options);
   });
 };
 
-/** Hands over all of them, once the run has a slot. It releases the slot itself when it waits again. */
+/**
+ * Hands over all of them, once the run has a slot, with the messages that came along: the run's next request shows both. It releases the
+ * slot itself when it waits again.
+ */
 const deliverAll = async (
   { slot, session }: ActiveRun,
   results: AcceptedResults['fresh'],
-  { caller, checkOpen }: ResultsRequest,
+  { caller, given, checkOpen }: ResultsRequest,
   signal: AbortSignal | undefined,
 ): Promise<void> => {
-  if (results.length === 0) return;
+  const addMessages = (): void => {
+    for (const text of given.messages) session.addContext(text);
+  };
+  if (results.length === 0) return addMessages();
   await slot.runWithSlot(() => undefined, signal);
   try {
     checkOpen();
-    await Promise.all(results.map((result) => deliver(caller, session, result)));
+    const delivered = Promise.all(results.map((result) => deliver(caller, session, result)));
+    addMessages();
+    await delivered;
   } catch (error) {
     if (session.waitsForPeople) slot.release();
     throw error;

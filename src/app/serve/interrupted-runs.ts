@@ -6,7 +6,7 @@
 //       down does not do so again and again.
 import { CloisterError } from '#base';
 import type { ErrorCode, RunId } from '#base';
-import type { Caller, Clock, RunArchive, RunSummary } from '#contracts';
+import type { Caller, Clock, Cloister, RunSummary } from '#contracts';
 import type { TokenRegistry } from './token-registry.ts';
 
 /** What became of an interrupted run. `code`: why it was left alone; null: it was resumed. */
@@ -19,7 +19,7 @@ export type ResumeAttempt = {
 
 type ResumerPorts = {
   readonly clock: Clock;
-  readonly cloister: Pick<RunArchive, 'runs' | 'resumeTimes'>;
+  readonly cloister: Pick<Cloister, 'runs' | 'resumeTimes' | 'questions'>;
   /** Names of the served agents. */
   readonly agents: readonly string[];
   readonly tokens: Pick<TokenRegistry, 'entry'>;
@@ -55,6 +55,12 @@ export class InterruptedRunResumer {
   /** For a run that something was asked of. */
   resumeIfStarted(): void {
     if (this.#isStarted) void this.resume();
+  }
+
+  /** A run that something was asked of could not be resumed. If that may go away by itself, it is tried again. Throws the error. */
+  noteFailure(error: unknown): never {
+    if (this.#isStarted && error instanceof CloisterError && transientCodes.includes(error.code)) this.resumeLater();
+    throw error;
   }
 
   /** Resumes what is there. Never rejects. */
@@ -134,9 +140,14 @@ export class InterruptedRunResumer {
       if (this.#isStopped || code === 'run_owned' || code === 'run_ended' || code === 'run_unknown') return 0;
       if (transientCodes.includes(code)) return retryMs;
       this.#unresumable.add(run);
-      resumeAttempted?.({ run, caller, agent, code });
+      resumeAttempted?.({ run, caller, agent, code: (await this.#isStale(run, code)) ? 'question_stale' : code });
       return 0;
     }
+  }
+
+  /** Whether it waits for people whose answers cannot continue it, because its agents have changed. */
+  async #isStale(run: RunId, code: ErrorCode): Promise<boolean> {
+    return code === 'replay_differs' && (await this.#ports.cloister.questions({ run }).catch(() => [])).length > 0;
   }
 
   #backOff(resumedAt: readonly number[]): number {

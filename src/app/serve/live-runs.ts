@@ -3,8 +3,8 @@
 //   drain-leaves-waiting-runs. A server that stops does not wait for people or for clients' tools, and cancels no run that waits for
 //       them: it lets go of it, tells its client so, and whoever answers or resumes it continues it.
 //   waiting-runs-bounded. The number of a caller's runs that wait for people is limited, because they use no slots.
-//   answer-needs-slot. An answer to a run that waits here is given once the run has a slot again: answering many at once does not
-//       take the slots of others.
+//   answer-needs-slot. An answer to a run that waits here is given once the run has a slot again, wherever it comes from, and a question
+//       expires then: many at once do not take the slots of others.
 import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
 import type { Caller, Clock, ServedRun } from '#contracts';
@@ -111,8 +111,10 @@ export class LiveRuns {
   }
 
   add(active: ActiveRun): void {
-    const { session } = active;
+    const { session, slot } = active;
     this.#runs.set(session.run, active);
+    session.onWaiting((waits) => (waits ? slot.release() : slot.reacquire()));
+    session.admitWith((act) => continueWithSlot(active, act));
     session.onWaiting((waits) => {
       if (waits && this.#stopping) this.#leave(active);
     });
@@ -166,3 +168,13 @@ export class LiveRuns {
       ]);
   }
 }
+
+/** For answers that are on disk already, and for questions that expire: nobody can send them again. */
+const continueWithSlot = async <T>({ session, slot }: ActiveRun, act: () => Promise<T>): Promise<T> => {
+  try {
+    return await slot.runWithSlot(act, undefined, true);
+  } finally {
+    // It was refused, or more people must answer.
+    if (session.waitsForPeople) slot.release();
+  }
+};

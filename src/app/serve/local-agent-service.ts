@@ -19,12 +19,12 @@ import type {
   ClientRules,
   ForkRequest,
   CallerRun,
-  CallerRunSummary,
   RunOutcome,
   RunCommand,
   RunCommandName,
   RunCommandResults,
   RunSession,
+  RunSummary,
   ServedRun,
   AgentService,
   RequestState,
@@ -39,6 +39,7 @@ import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin, planFork, planResume, startServedRun } from './start-run.ts';
 import type { StartKind } from './start-run.ts';
 import { ClientTools, runOfResults } from './client-tools.ts';
+import { continueElsewhere } from './continue-elsewhere.ts';
 import { continueClientRun, nullIfLost } from './continue-client-run.ts';
 import { findCallerRun, listCallerRuns } from './caller-runs.ts';
 import type { ActiveRun, RunHolds } from './served-run.ts';
@@ -95,7 +96,7 @@ export class LocalAgentService implements AgentService {
       follow: (caller, run) => this.#keyed.follow(caller, () => this.find(caller, run)),
       withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
       resume: async (caller, run) => {
-        await this.#resumeDetached(caller, run);
+        await this.#resumeDetached(caller, run).catch((error: unknown) => this.#resumer.noteFailure(error));
         return this.#live.get(run)?.session;
       },
     });
@@ -223,6 +224,8 @@ export class LocalAgentService implements AgentService {
     const run = runOfResults(given.results);
     const active = run === null ? null : await this.#findWaiting(caller, run);
     if (active === null) return null;
+    if ('state' in active)
+      return continueElsewhere({ ...this.#ports, tools: this.#tools }, active, { caller, given }, signal);
     const { activity } = this.#ports.clients;
     const from = { caller, given, checkOpen: () => this.#live.checkOpen() };
     const served = await continueClientRun(this.#tools, active, from, { activity, signal });
@@ -230,17 +233,14 @@ export class LocalAgentService implements AgentService {
     return served;
   }
 
-  /** The run of this caller, resumed if nobody owns it. Null: it is unknown, has ended, or cannot be resumed. */
-  #findWaiting(caller: Caller, run: RunId): Promise<ActiveRun | null> {
-    return nullIfLost(async () => {
+  /** The run of this caller, resumed if nobody owns it; of another process, what is known of it. Null: unknown, ended, or cannot be resumed. */
+  #findWaiting(caller: Caller, run: RunId): Promise<ActiveRun | RunSummary | null> {
+    return nullIfLost(async (): Promise<ActiveRun | RunSummary | null> => {
       // probe: client-call-of-caller
       const { summary } = await this.find(caller, run);
       await this.#live.resuming(run);
       if (this.#live.get(run) === undefined && summary.state === 'interrupted') await this.#resumeDetached(caller, run);
-      const active = this.#live.get(run);
-      if (active === undefined && summary.state === 'running')
-        throw new CloisterError('run_owned', `Run ${run} is running in another process.`);
-      return active ?? null;
+      return this.#live.get(run) ?? (summary.state === 'running' ? summary : null);
     });
   }
 
@@ -269,7 +269,7 @@ export class LocalAgentService implements AgentService {
     return this.#tools.requestState(caller, run, nth);
   }
 
-  runs(caller: Caller, most: number): Promise<readonly CallerRunSummary[]> {
+  runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
     return listCallerRuns(this.#ports.cloister, this.#live, caller, most);
   }
 
@@ -313,7 +313,6 @@ export class LocalAgentService implements AgentService {
     this.#live.add(active);
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);
-    session.onWaiting((waits) => (waits ? slot.release() : slot.reacquire()));
     const over = (end: RunOutcome | null): void => {
       this.#live.delete(run);
       settle?.(end?.spent ?? null);

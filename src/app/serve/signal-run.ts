@@ -26,6 +26,7 @@ export const signalRun = async <K extends RunCommandName>(
 const reasons: Readonly<Record<RunSummary['state'], string>> = {
   ended: 'has ended.',
   running: 'is not running in this process: another one owns it.',
+  waiting: 'is not running in this process.',
   interrupted: 'is not running in this process. Continue it with `resume`.',
   damaged: 'is not running in this process: it is damaged.',
 };

@@ -62,14 +62,18 @@ export class SlotQueue {
     return this.#queue.size;
   }
 
-  /** Throws `server_busy` or `server_stopping`; rejects with `cancelled` when the signal aborts first. */
-  acquire(slotRequest: SlotRequest, signal?: AbortSignal): ReleaseSlot | Promise<ReleaseSlot> {
+  /**
+   * Throws `server_busy` or `server_stopping`; rejects with `cancelled` when the signal aborts first. `isAdmitted`: for a run that was
+   * admitted before, which waits also if the queue is full.
+   */
+  acquire(slotRequest: SlotRequest, signal?: AbortSignal, isAdmitted = false): ReleaseSlot | Promise<ReleaseSlot> {
     if (this.#closed) throw new CloisterError('server_stopping', undefined, { retryAfterMs });
     if (signal?.aborted === true) throw new CloisterError('cancelled');
     if (this.#hasRoom(slotRequest)) return this.#take(slotRequest);
     if (
-      this.#queue.size >= this.#options.waiting ||
-      this.#countQueued(slotRequest) >= (this.#options.waitingPerCaller ?? Infinity)
+      !isAdmitted &&
+      (this.#queue.size >= this.#options.waiting ||
+        this.#countQueued(slotRequest) >= (this.#options.waitingPerCaller ?? Infinity))
     )
       throw new CloisterError('server_busy', this.#ownLimit(slotRequest), { retryAfterMs });
     return this.#wait(slotRequest, signal);
@@ -173,8 +177,11 @@ export type RunSlot = {
   release(): void;
   /** Immediately, beyond the limits if necessary. */
   reacquire(): void;
-  /** Runs `act` once the slot is held; queues for it if necessary. Rejects like `SlotQueue.acquire`, or with what `act` throws. */
-  runWithSlot<T>(act: () => T, signal?: AbortSignal): Promise<T>;
+  /**
+   * Runs `act` once the slot is held; queues for it if necessary, with `isAdmitted` also if the queue is full. Rejects like
+   * `SlotQueue.acquire`, or with what `act` throws.
+   */
+  runWithSlot<T>(act: () => T, signal?: AbortSignal, isAdmitted?: boolean): Promise<T>;
   /** The slot is no longer needed. */
   close(): void;
 };
@@ -194,12 +201,12 @@ export const createRunSlot = (queue: SlotQueue, request: SlotRequest, first: Rel
     held = null;
   };
   /** Waits until the slot is held, through this or another waiting request. */
-  const waitForSlot = async (signal: AbortSignal | undefined): Promise<void> => {
+  const waitForSlot = async (signal: AbortSignal | undefined, isAdmitted: boolean): Promise<void> => {
     const mine = new AbortController();
     queued.add(mine);
     try {
       const all = signal === undefined ? mine.signal : AbortSignal.any([signal, mine.signal]);
-      const acquired = queue.acquire(request, all);
+      const acquired = queue.acquire(request, all, isAdmitted);
       const acquiredSlot = acquired instanceof Promise ? await acquired : acquired;
       queued.delete(mine);
       accept(acquiredSlot);
@@ -214,8 +221,8 @@ export const createRunSlot = (queue: SlotQueue, request: SlotRequest, first: Rel
     reacquire: () => {
       if (isMissing()) accept(queue.reacquire(request));
     },
-    runWithSlot: async (act, signal) => {
-      while (isMissing()) await waitForSlot(signal);
+    runWithSlot: async (act, signal, isAdmitted = false) => {
+      while (isMissing()) await waitForSlot(signal, isAdmitted);
       return act();
     },
     close: () => {

@@ -11,7 +11,7 @@ export { protocolEvents } from './protocol-events.ts';
 export { answerProblem, argumentsHash, Questions, saidIn, verdictOf } from './questions.ts';
 export type { AskedQuestion } from './questions.ts';
 export { readLedgers } from './read-ledgers.ts';
-export { reportQuestions } from './report-questions.ts';
+export { isWaitingForPeople, reportQuestions } from './report-questions.ts';
 export { reportRun } from './report-run.ts';
 export { transcriptFrom } from './transcript.ts';
 export { windowReport } from './window-report.ts';

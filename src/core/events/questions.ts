@@ -121,7 +121,7 @@ export const peopleNeeded = (rule: ApprovalRule | undefined): number => /* probe
 export const argumentsHash = (args: JsonObject): Hash => sha256(canonicalJson(args));
 
 /** The state of a question that has this result; null: its cell was stopped. */
-export const questionState = (result: QuestionResult | null): Exclude<QuestionReport['state'], 'open'> => {
+export const questionState = (result: QuestionResult | null): Exclude<QuestionReport['state'], 'open' | 'stale'> => {
   if (result === null) return 'cancelled';
   if (result.expired === true) return 'expired';
   return result.verdict === 'allow' ? 'allowed' : 'denied';

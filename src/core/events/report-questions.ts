@@ -3,6 +3,7 @@ import { omitUndefined } from '#base';
 import type { CellId, Hash } from '#base';
 import { questionId } from '#contracts';
 import type { Birth, Frame, QuestionReport } from '#contracts';
+import { Accounts } from './accounts.ts';
 import { peopleNeeded, Questions, questionState } from './questions.ts';
 import type { AskedQuestion } from './questions.ts';
 
@@ -19,6 +20,15 @@ export const reportQuestions = (frames: readonly Frame[]): readonly QuestionRepo
   }
   const isOver = frames.at(-1)?.record.type === 'close';
   return questions.all.map((asked) => report(asked, { births, caller, isOver, run: frames[0]!.run }));
+};
+
+/** Whether the run has not ended, and nothing in it works while it waits for people or for its client. `frames`: one run in log order. */
+export const isWaitingForPeople = (frames: readonly Frame[]): boolean => {
+  const accounts = new Accounts();
+  for (const frame of frames) accounts.next(frame);
+  const [first] = frames;
+  const isOver = frames.at(-1)?.record.type === 'close';
+  return first !== undefined && !isOver && accounts.of(first.cell)?.activity.isPaused === true;
 };
 
 type RunInfo = {

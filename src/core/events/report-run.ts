@@ -19,7 +19,7 @@ import type {
 import { listAnswerCauses, listCauses } from './causes.ts';
 import { addCounts, countEvent, sumModels, toFigures, emptyCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
-import { isCountedStep } from './accounts.ts';
+import { Accounts, isCountedStep } from './accounts.ts';
 import { InterimText } from './interim-text.ts';
 import { projectEvents } from './project-events.ts';
 
@@ -57,11 +57,13 @@ export const reportRun = async (
   const fold = projectEvents(sees, details);
   const events: DurableEvent[] = [];
   const interim = new InterimText();
+  const accounts = new Accounts(true);
   for (const frame of frames) {
     const paused = pause?.();
     if (paused !== undefined) await paused;
     readFrame(states, frame);
     interim.next(frame);
+    accounts.next(frame);
     for (const event of fold.next(frame)) {
       events.push(event);
       const cell = states.get(event.cell);
@@ -75,10 +77,10 @@ export const reportRun = async (
   const root = first && states.get(first.cell);
   if (root === undefined || first?.record.type !== 'open' || last === undefined)
     throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
-  const workedMs = workedTime(frames);
+  const timeOf = cellTimes(frames, accounts);
   const stalls = sumStalls(frames);
   const cells = [...states.values()].map((cell) => ({
-    ...reportCell(cell, workedMs(cell.startedAt, cell.end?.at ?? last.at), stalls.get(cell.birth.cell) ?? noStalls),
+    ...reportCell(cell, timeOf(cell), stalls.get(cell.birth.cell) ?? noStalls),
     // probe: cell-cause
     outcome: reportOutcome(cell, sees),
   }));
@@ -93,7 +95,7 @@ export const reportRun = async (
     ...omitUndefined({ chat: readChat(frames) }),
     recordedBy: readRecordedBy(first.record),
     continuedBy: readContinuedBy(frames),
-    status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
+    status: root.end?.outcome.status ?? openStatus(accounts.of(first.cell)?.activity.isPaused === true, state),
     output: root.end === null ? '' : interim.answerOf(root.end.outcome),
     spent: cells[0]!.spent,
     startedAt: root.startedAt,
@@ -186,10 +188,29 @@ const sumCounts = (states: ReadonlyMap<CellId, CellState>): void => {
   }
 };
 
-/** Excludes the time during which the run was down. */
-const workedTime = (frames: readonly Frame[]): ((from: number, to: number) => number) => {
-  const gaps = frames.flatMap(({ at, record }) => (record.type === 'resume' ? [{ at, ms: record.downMs }] : []));
-  return (from, to) => gaps.reduce((ms, gap) => (gap.at > from && gap.at <= to ? ms - gap.ms : ms), to - from);
+/** Whoever answers continues a run that waits, so it does not matter whether anybody owns it. */
+const openStatus = (isWaiting: boolean, state: RunSummary['state']): RunReport['status'] =>
+  isWaiting ? 'waiting' : state === 'running' ? 'running' : 'interrupted';
+
+type CellTime = { readonly workedMs: number; readonly waitedMs: number };
+
+/** What is neither: the time during which the run was down, unless it waited then. A cell that has not ended counts up to the newest frame. */
+const cellTimes = (frames: readonly Frame[], accounts: Accounts): ((cell: CellState) => CellTime) => {
+  const gaps = frames.flatMap(({ no, at, record }) =>
+    record.type === 'resume' ? [{ no, at, ms: record.downMs }] : [],
+  );
+  const { no: lastNo, at: lastAt } = frames.at(-1)!;
+  return ({ birth, startedAt, end }) => {
+    const endAt = end?.at ?? lastAt;
+    const pauses = accounts.of(birth.cell)?.activity.pauses ?? [];
+    const ended = pauses.map(({ from, to }) => ({ from, to: to ?? { no: lastNo, at: endAt } }));
+    const waitedMs = ended.reduce((ms, { from, to }) => ms + Math.max(0, to.at - from.at), 0);
+    const downMs = gaps
+      .filter(({ at }) => at > startedAt && at <= endAt)
+      .filter(({ no }) => !ended.some(({ from, to }) => from.no < no && no <= to.no))
+      .reduce((ms, gap) => ms + gap.ms, 0);
+    return { workedMs: Math.max(0, endAt - startedAt - downMs - waitedMs), waitedMs };
+  };
 };
 
 const noStalls: Stalls = { count: 0, longestMs: 0 };
@@ -203,10 +224,9 @@ const sumStalls = (frames: readonly Frame[]): ReadonlyMap<CellId, Stalls> => {
   return sums;
 };
 
-/** For a cell that has not ended, time counts up to the newest frame. */
 const reportCell = (
   { birth, own, total, end, attempts }: CellState,
-  ms: number,
+  { workedMs: ms, waitedMs }: CellTime,
   stalls: Stalls,
 ): Omit<CellReport, 'outcome'> => ({
   cell: birth.cell,
@@ -217,6 +237,7 @@ const reportCell = (
   turns: new Set(attempts.map(({ turn }) => turn)).size,
   spent: toSpent(total, ms),
   own: toSpent(own, ms),
+  waitedMs,
   figures: { own: toFigures(own), total: toFigures(total) },
   stalls,
   models: [...new Set(attempts.map(({ model }) => model))],

@@ -188,7 +188,7 @@ export const reportLeftChat = (
       `  ${cloisterCommand(chat, workspace)}`,
     );
   }
-  return exitCode.asks;
+  return exitCode.waiting;
 };
 
 /** Every answer has been shown already. What the session's agents wrote since, and what they left unfinished, has not. */

@@ -142,7 +142,7 @@ const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> 
     const ended = await sendAndShow(chat, line, context);
     if (ended !== exitCode.completed) code = ended;
     // The session waits for people, and nobody can be asked here: the next chat continues it.
-    if (ended === exitCode.asks) return ended;
+    if (ended === exitCode.waiting) return ended;
     if (interrupts.seen && !lines.isTerminal) return exitCode.cancelled;
   }
 };

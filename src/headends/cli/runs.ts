@@ -20,7 +20,7 @@ export default defineCommand({
   options: workspaceOption,
   run: async ({ workspace, json }, { runtime, output }) => {
     await using cloister = await openToRead(workspace, runtime);
-    const runs = await cloister.runs();
+    const runs = await cloister.runs({ waiting: true });
     // A log that cannot be read must not keep the other runs from being listed.
     const waiting = Map.groupBy(await cloister.questions().catch(() => []), ({ run }) => run);
     const newest = json ? undefined : runs.find((run) => isInterrupted(run) && !waiting.has(run.run));
@@ -90,10 +90,9 @@ const styles: Readonly<Partial<Record<RunSummary['state'], Style>>> = { interrup
 
 const describeState = ({ state, status, unreadable }: RunSummary, questions: number): string => {
   if (unreadable !== undefined) return '? unreadable';
-  if (questions > 0) return `? asks (${count(questions)})`;
   if (state === 'damaged') return '✗ damaged';
   const shown = state === 'ended' ? (status ?? 'interrupted') : state;
-  return `${stateMark(shown)} ${shown}`;
+  return `${stateMark(shown)} ${shown}${questions === 0 ? '' : ` (${count(questions)})`}`;
 };
 
 /** Its entry in the list of runs is missing. */

@@ -1,5 +1,5 @@
 // What `serve` prints: addresses, examples, requests and runs.
-import { isObject, parseStrictJson } from '#base';
+import { errorCatalogue, isObject, parseStrictJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { clockTime, count, formatDuration, money, plural } from './shared/format.ts';
 import type { Paint } from './shared/output.ts';
@@ -121,7 +121,9 @@ export const serveLine = (line: ServeLine, at: number, paint: Paint): string => 
   if (line.type === 'resume') {
     const { caller, agent, run, code } = line;
     const what = code === null ? paint('green', 'resumed') : paint('yellow', `not resumed: ${code}`);
-    return [time, `run ${run}`, agent, what, caller].join('  ');
+    // What is not in the hands of this server.
+    const advice = code === 'question_stale' ? [errorCatalogue[code].suggestion] : [];
+    return [time, `run ${run}`, agent, what, caller, ...advice].join('  ');
   }
   const { status, method, path, ms, caller, run, code, defect } = line;
   const shown = status < 400 ? paint('green', String(status)) : paint(status < 500 ? 'yellow' : 'red', String(status));

@@ -6,7 +6,15 @@ import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
 import { causeLines } from './shared/cause-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
-import { describeCacheUse, count, dateTime, formatDuration, describeCost, plural } from './shared/format.ts';
+import {
+  describeCacheUse,
+  count,
+  dateTime,
+  formatDuration,
+  describeCost,
+  plural,
+  waitedText,
+} from './shared/format.ts';
 import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
 import { eventLine } from './shared/event-line.ts';
 import { openGraphFile } from './shared/graph-file.ts';
@@ -22,7 +30,7 @@ import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import { excerpt, padEnd, sanitizeAll, sanitizeLine, width } from './shared/sanitize-text.ts';
 import { figureLines } from './shared/summary-lines.ts';
 import { resultLines, taskLines } from './shared/task-lines.ts';
-import { cellsInTreeOrder, stateMark, rowText, treeLines } from './shared/tree.ts';
+import { cellsInTreeOrder, cellState, stateMark, rowText, treeLines } from './shared/tree.ts';
 import type { TreeRow } from './shared/tree.ts';
 import { transcriptLines } from './show-transcript.ts';
 import { windowLines } from './show-window.ts';
@@ -88,13 +96,18 @@ export default defineCommand({
       throw new UsageError(`run ${run} has no tasks, so there is no graph`, 'omit --graph');
     await graph?.write(tasks);
     const questions = await cloister.questions({ run });
+    const [summary] = await cloister.runs({ run });
     const value = {
       ...report,
       ...(tasks.length === 0 ? {} : { tasks }),
       ...(questions.length === 0 ? {} : { questions }),
     };
     output.result(json, value, (printer) =>
-      showLines({ ...sanitizeAll({ report, tasks }), questions }, { verbose, workspace }, printer),
+      showLines(
+        { ...sanitizeAll({ report, tasks }), questions, isLeft: summary?.state === 'interrupted' },
+        { verbose, workspace },
+        printer,
+      ),
     );
     if (graph !== null) output.err.print(`Graph written to ${sanitizeLine(graph.path)}.`);
     return exitCode.completed;
@@ -109,11 +122,13 @@ type RunDetails = {
   readonly report: RunReport;
   readonly tasks: readonly TaskReport[];
   readonly questions: readonly QuestionReport[];
+  /** It has not ended, and nobody owns it. */
+  readonly isLeft: boolean;
 };
 
 /** The report and the tasks must be sanitized. */
 const showLines = (
-  { report, tasks: given, questions }: RunDetails,
+  { report, tasks: given, questions, isLeft }: RunDetails,
   { verbose, workspace }: { readonly verbose: boolean; readonly workspace: string },
   printer: Screen,
 ): readonly string[] => {
@@ -134,7 +149,7 @@ const showLines = (
     `goal     ${excerpt(report.goal, columns - 9)}`,
     ...report.attachments.map((one) => `attached ${excerpt(describeAttachment(one), columns - 9)}`),
     ...(report.caller === null ? [] : [`caller   ${excerpt(report.caller, columns - 9)}`]),
-    `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${formatDuration(report.endedAt - report.startedAt)}`}`,
+    `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${describeTime(report, root)}`}`,
     ...(report.recordedBy === null ? [] : [`build    ${describeBuild(report.recordedBy, report.continuedBy)}`]),
     ...(report.endedAt === null ? [`reached  ${describeReached(report, operations)}`] : []),
     `spent    ${plural(spent.inputTokens, 'token')} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${describeCost(spent.usd)}${
@@ -146,7 +161,7 @@ const showLines = (
     ...passedOverLines(report, printer),
     ...withBlankBefore(causeLines(report.causes, { run: report.run, workspace, verbose }, printer)),
     ...stallLines(report, printer),
-    ...withBlankBefore(openLines(report, questions, workspace, printer)),
+    ...withBlankBefore(openLines({ report, tasks: given, questions, isLeft }, workspace, printer)),
     ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
     ...(verbose ? ['', ...figureLines(report, printer)] : []),
     ...(verbose ? ['', paint('bold', 'Operations (for `fork --at`):'), ...operationLines(operations, printer)] : []),
@@ -159,19 +174,18 @@ const showLines = (
 
 /** What an unfinished run waits for, and how it continues. */
 const openLines = (
-  report: RunReport,
-  questions: readonly QuestionReport[],
+  { report, questions, isLeft }: RunDetails,
   workspace: string,
   printer: Screen,
 ): readonly string[] => {
   if (questions.length > 0)
     return [
       ...waitingLines({ run: report.run, questions }, workspace, printer),
-      ...(report.status === 'interrupted'
+      ...(isLeft
         ? ['Or continue it here; at a terminal, you are asked:', `  ${continueCommand(report, workspace)}`]
         : []),
     ];
-  return report.status === 'interrupted' ? interruptedLines(report, workspace, printer) : [];
+  return isLeft ? interruptedLines(report, workspace, printer) : [];
 };
 
 const withBlankBefore = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : ['', ...lines]);
@@ -180,6 +194,13 @@ const withBlankBefore = (lines: readonly string[]): readonly string[] => (lines.
 const leftLines = (outcome: Outcome): readonly string[] => {
   const missing = missingAgentLines(outcome);
   return [...(missing.length === 0 ? [] : ['', ...missing]), ...spawnedLines(outcome)];
+};
+
+/** From start to end, and how much of that it waited for people. */
+const describeTime = ({ startedAt, endedAt }: RunReport, root: CellReport | undefined): string => {
+  const waitedMs = root?.waitedMs ?? 0;
+  const wholeMs = (endedAt ?? startedAt) - startedAt;
+  return waitedMs === 0 ? formatDuration(wholeMs) : `${formatDuration(wholeMs - waitedMs)}${waitedText(waitedMs)}`;
 };
 
 const describeBuild = ({ build, format }: RecordedBy, continuedBy: readonly string[]): string =>
@@ -210,10 +231,10 @@ const interruptedLines = (report: RunReport, workspace: string, printer: Screen)
 
 const reportRows = (report: RunReport): readonly TreeRow[] =>
   cellsInTreeOrder(report.cells).map(({ node: cell, branch }) => ({
-    state: cell.status ?? (report.status === 'running' ? 'running' : 'interrupted'),
+    state: cellState(cell, report),
     branch,
     name: cellName(cell),
-    activity: cell.status ?? (report.status === 'running' ? 'running' : 'unfinished'),
+    activity: `${describeCell(cell, report)}${waitedText(cell.waitedMs)}`,
     turns: cell.turns,
     tools: cell.own.steps,
     inputTokens: cell.own.inputTokens,
@@ -221,6 +242,11 @@ const reportRows = (report: RunReport): readonly TreeRow[] =>
     usd: cell.own.usd,
     ms: cell.spent.ms,
   }));
+
+const describeCell = (cell: CellReport, report: RunReport): string => {
+  const state = cellState(cell, report);
+  return state === 'interrupted' ? 'unfinished' : state;
+};
 
 const passedOverLines = ({ events, cells }: RunReport, { paint }: Screen): readonly string[] => {
   const lines = events.flatMap((event) => {

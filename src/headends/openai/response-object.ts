@@ -175,6 +175,7 @@ const hasCalledTools = ({ cells, events }: RunReport): boolean => {
 const responseStatus = ({ status, output }: RunReport): ResponseState['status'] => {
   switch (status) {
     case 'running':
+    case 'waiting':
       return 'in_progress';
     // An interrupted run can be resumed.
     case 'interrupted':

@@ -1,11 +1,8 @@
 // What requests for checkpoints hold, and the values of their replies.
-import { about, boolean, listOf, named, object, oneOf, openObject, orNull, string, whole } from '#base/shapes';
+import { about, boolean, listOf, named, object, oneOf, openObject, orNull } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { BranchRequest } from '#contracts';
-
-const text = string();
-const texts = listOf(text);
-const count: Shape<number> = whole(-Infinity, Infinity);
+import { countShape as count, textShape as text, textsShape as texts } from './value-shapes.ts';
 
 const conversation = about(
   orNull(openObject({ agent: text, name: text })),

@@ -6,14 +6,8 @@ import type { AdmittedRequest, AgentService, CallerRun, HttpRoute, RouteReply, R
 import { keyedMessageId, requestKey } from '#headends/shared';
 import { answerReply, acceptedReply } from './ask-agent.ts';
 import { jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
-import {
-  answerShape,
-  begunShape,
-  errorShape,
-  liveAgentShape,
-  runMessageShape,
-  startedAgentShape,
-} from './reply-shapes.ts';
+import { liveAgentShape, startedAgentShape } from './live-agent-shapes.ts';
+import { answerShape, begunShape, errorShape, runMessageShape } from './reply-shapes.ts';
 import { messageShape, spawnShape } from './request-shapes.ts';
 import { commandRun, notRunningReply, requireRun, requireRunning } from './run-routes.ts';
 

@@ -11,19 +11,18 @@ import { clientFailure } from '#headends/shared';
 import { checkpointValues } from './checkpoint-shapes.ts';
 import { jsonReply, pathParameter, restRoute } from './described-route.ts';
 import { answerReceiptShape, questionAnswerShape, questionShape } from './question-shapes.ts';
+import { liveAgentShape, startedAgentShape } from './live-agent-shapes.ts';
 import {
   agentShape,
   answerShape,
   begunShape,
   errorShape,
   healthShape,
-  liveAgentShape,
   outcomeShape,
   reportShape,
   runMessageShape,
   runShape,
   schemaReference,
-  startedAgentShape,
   transcriptShape,
 } from './reply-shapes.ts';
 import {

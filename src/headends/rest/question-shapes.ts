@@ -1,23 +1,8 @@
 // The values of questions to people, for requests and for the OpenAPI document.
-import {
-  about,
-  boolean,
-  jsonObject,
-  listOf,
-  named,
-  object,
-  oneOf,
-  openObject,
-  orNull,
-  string,
-  whole,
-} from '#base/shapes';
+import { about, boolean, jsonObject, listOf, named, object, oneOf, openObject, orNull } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { QuestionAnswer } from '#contracts';
-
-const text = string();
-const count: Shape<number> = whole(-Infinity, Infinity);
-const time = about(count, 'Epoch milliseconds.');
+import { countShape as count, textShape as text, timeShape as time } from './value-shapes.ts';
 
 export const questionShape = named(
   'Question',
@@ -39,7 +24,10 @@ export const questionShape = named(
         listOf(openObject({ by: text, allow: boolean(), at: time }, { args: jsonObject() })),
         'The answers so far.',
       ),
-      state: oneOf('open', 'allowed', 'denied', 'expired', 'cancelled'),
+      state: about(
+        oneOf('open', 'stale', 'allowed', 'denied', 'expired', 'cancelled'),
+        '`stale`: the agents have changed since, so that no answer can continue the run.',
+      ),
       mayAnswer: about(boolean(), 'Whether you can answer it now.'),
     },
     {

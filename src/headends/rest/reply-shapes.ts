@@ -1,30 +1,18 @@
 // The values of REST replies, for the OpenAPI document.
 import { errorCatalogue, limitNames } from '#base';
-import {
-  about,
-  amount,
-  boolean,
-  json,
-  jsonObject,
-  listOf,
-  mapOf,
-  named,
-  oneOf,
-  openObject,
-  orNull,
-  string,
-  whole,
-} from '#base/shapes';
+import { about, amount, boolean, json, jsonObject, listOf, named, oneOf, openObject, orNull } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import { answerFormatShape } from '#contracts';
 import type { Spent } from '#contracts';
+import {
+  countShape as count,
+  textOrNullShape as textOrNone,
+  textShape as text,
+  textsShape as texts,
+  timeShape as time,
+} from './value-shapes.ts';
 
-const text = string();
-const count: Shape<number> = whole(-Infinity, Infinity);
-const time = about(count, 'Epoch milliseconds.');
 const timeOrNone = orNull(time);
-const textOrNone = orNull(text);
-const texts = listOf(text);
 
 export const statuses = ['completed', 'partial', 'failed', 'cancelled', 'limit', 'budget', 'timeout'] as const;
 
@@ -82,6 +70,10 @@ const cell = named(
     status: oneOf(...statuses, null),
     turns: count,
     spent: spentShape,
+    waitedMs: about(
+      amount(-Infinity, Infinity),
+      'How long it waited for people while nothing in it worked; not a part of `spent.ms`.',
+    ),
   }),
 );
 
@@ -89,7 +81,7 @@ const event = named('Event', openObject({ type: text, run: text, cell: text, age
 
 const outcomeFields = {
   run: text,
-  status: oneOf(...statuses, 'interrupted'),
+  status: oneOf(...statuses, 'waiting', 'interrupted'),
   output: about(text, 'The answer.'),
   data: about(json(), 'The answer as JSON, if JSON was requested.'),
   error: orNull(failure),
@@ -129,7 +121,10 @@ export const reportShape = named(
   openObject(
     {
       ...outcomeFields,
-      status: oneOf(...statuses, 'running', 'interrupted'),
+      status: about(
+        oneOf(...statuses, 'running', 'waiting', 'interrupted'),
+        '`waiting`: it does nothing but wait for people or for its client.',
+      ),
       agent: text,
       goal: text,
       startedAt: time,
@@ -180,7 +175,10 @@ const runFields = {
   run: text,
   agent: text,
   goal: text,
-  state: about(oneOf('running', 'asks', 'interrupted', 'ended', 'damaged'), '`asks`: it waits for people.'),
+  state: about(
+    oneOf('running', 'waiting', 'interrupted', 'ended', 'damaged'),
+    '`waiting`: it does nothing but wait for people or for its client.',
+  ),
   status: oneOf(...statuses, null),
   startedAt: time,
   endedAt: timeOrNone,
@@ -190,36 +188,6 @@ const runFields = {
 const runCaller = { caller: about(textOrNone, 'Who started it; for a token that sees the runs of all callers.') };
 
 export const runShape = named('Run', openObject(runFields, runCaller));
-
-export const liveAgentShape = named(
-  'LivingAgent',
-  openObject({
-    cell: text,
-    parent: textOrNone,
-    agent: text,
-    sub_agent_id: text,
-    session_id: text,
-    workflow_id: textOrNone,
-    subscriptions: texts,
-    metadata: mapOf(text),
-    spawned_at: time,
-    status: oneOf('waiting', 'running'),
-    mailbox: about(boolean(), 'Whether it can receive messages.'),
-  }),
-);
-
-export const startedAgentShape = named(
-  'StartedAgent',
-  openObject({
-    run: text,
-    cell: text,
-    parent: text,
-    sub_agent_id: text,
-    session_id: text,
-    status: oneOf('spawned', 'running'),
-    subscribed_topics: texts,
-  }),
-);
 
 const answerFields = {
   run: text,

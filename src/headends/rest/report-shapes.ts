@@ -1,12 +1,13 @@
 // The values of the replies that follow from the record of a run, for the OpenAPI document.
-import { about, boolean, json, listOf, named, oneOf, openObject, orNull, string, whole } from '#base/shapes';
-import type { Shape } from '#base/shapes';
+import { about, boolean, json, listOf, named, oneOf, openObject, orNull } from '#base/shapes';
 import { spentShape, statuses } from './reply-shapes.ts';
+import {
+  countShape as count,
+  textOrNullShape as textOrNone,
+  textShape as text,
+  textsShape as texts,
+} from './value-shapes.ts';
 
-const text = string();
-const texts = listOf(text);
-const textOrNone = orNull(text);
-const count: Shape<number> = whole(-Infinity, Infinity);
 const withheld = 'For tokens that see `contents`; for others, a note that it is withheld.';
 
 const trailStep = named(

@@ -1,11 +1,9 @@
 // What REST requests hold. They are read by these shapes, and the OpenAPI document shows them.
-import { about, either, boolean, jsonObject, listOf, mapOf, named, object, string, withRules } from '#base/shapes';
+import { about, either, boolean, jsonObject, listOf, mapOf, named, object, withRules } from '#base/shapes';
 import type { Of, Shape } from '#base/shapes';
 import { answerFormatShape, attachmentShape, budgetShape, budgetUnits, sentMessageShape } from '#contracts';
 import type { Budget, ForkRequest, MessageTarget, OutputFormat, OutsideSpawn } from '#contracts';
-
-const text = string();
-const texts = listOf(text);
+import { textShape as text, textsShape as texts } from './value-shapes.ts';
 
 const detailsAbout =
   'Include the cells and the events of the run. For a token that shows `contents`, events carry them in their own `details`.';

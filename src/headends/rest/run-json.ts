@@ -6,12 +6,12 @@ import { seesCauses } from '#contracts';
 import type {
   Answer,
   Caller,
-  CallerRunSummary,
   Cause,
   CellReport,
   RouteReply,
   RunOutcome,
   RunReport,
+  RunSummary,
   Sees,
 } from '#contracts';
 import { restFailureJson } from './rest-error.ts';
@@ -81,14 +81,14 @@ const openQuestions = ({ events, endedAt }: RunReport): number => {
 };
 
 /** Without the owner, which is information for the operator. The caller, for a reader who sees those of all callers. */
-export const summaryJson = (summary: CallerRunSummary, { watches }: Caller): JsonObject => {
-  const { run, agent, goal, asks, state, status, startedAt, endedAt, cells, spent, caller } = summary;
+export const summaryJson = (summary: RunSummary, { watches }: Caller): JsonObject => {
+  const { run, agent, goal, state, status, startedAt, endedAt, cells, spent, caller } = summary;
   const whose = watches?.caller === null ? { caller } : {};
   return {
     run,
     agent,
     goal,
-    state: asks === true ? 'asks' : state,
+    state,
     status,
     startedAt,
     endedAt,

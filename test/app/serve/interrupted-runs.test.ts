@@ -124,6 +124,7 @@ const openResumer = ({ runs = [summary('r1')], resumedAt = {}, resume = async ()
     cloister: {
       runs: async () => runs.filter(({ run }) => !resumed.has(run)),
       resumeTimes: async (run) => resumedAt[run] ?? [],
+      questions: async () => [],
     },
     agents: ['lead'],
     tokens: { entry: () => tokens[0] },

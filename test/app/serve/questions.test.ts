@@ -69,7 +69,7 @@ const serve = async (agent: Agent, options: Partial<ServerOptions> & { readonly 
     await expect.poll(() => questions(token, `?run=${run}`)).toHaveLength(count);
     await expect
       .poll(async () => (await get(token, '/v1/runs')).body.runs.find((one: any) => one.run === run).state)
-      .toBe('asks');
+      .toBe('waiting');
     return { run, asked: await questions(token, `?run=${run}`) };
   };
   const answer = (token: string, { id, sha256 }: Pick<Asked, 'id' | 'sha256'>, body: object = {}, key?: string) =>
@@ -105,7 +105,7 @@ describe('a question', () => {
       mayAnswer: true,
     });
     expect(Object.keys(question!)).not.toContain('caller');
-    expect((await get('ann', `/v1/runs/${run}`)).body).toMatchObject({ status: 'running', questions: 1 });
+    expect((await get('ann', `/v1/runs/${run}`)).body).toMatchObject({ status: 'waiting', questions: 1 });
     expect((await get('ann', `/v1/runs/${run}/questions`)).body).toEqual({ questions: asked, more: false });
     expect((await get('ann', `/v1/questions/${question!.id}`)).body).toEqual(question);
     expect(sent).toEqual([]);
@@ -371,7 +371,7 @@ describe('a run that waits for people', () => {
 
     const second = await serve(agent, { workspace: folder.path, port: 0 });
     await second.server.listen();
-    await expect.poll(async () => (await second.get('ann', '/v1/runs')).body.runs[0].state).toBe('asks');
+    await expect.poll(async () => (await second.get('ann', '/v1/runs')).body.runs[0].state).toBe('waiting');
     expect(await second.questions('ann')).toEqual([asked]);
     expect((await second.answer('ann', asked!)).body.state).toBe('allowed');
     expect(await second.outputOf('ann', asked!.run)).toBe('Results: sent to x');
@@ -388,7 +388,7 @@ describe('a run that waits for people', () => {
     const second = await serve(agent, { workspace: folder.path, port: 0 });
     await second.server.listen();
     const waiting = async (): Promise<number> =>
-      (await second.get('ann', '/v1/runs?limit=100')).body.runs.filter(({ state }: any) => state === 'asks').length;
+      (await second.get('ann', '/v1/runs?limit=100')).body.runs.filter(({ state }: any) => state === 'waiting').length;
     await expect.poll(waiting, { timeout: 15_000 }).toBe(70);
   });
 
@@ -398,11 +398,19 @@ describe('a run that waits for people', () => {
     const first = await serve(agent, { workspace: folder.path });
     const { run, asked } = await first.ask('ann', 'x');
     await first.close();
-    const changed = await serve(askingAgent({}, { prompt: 'Send it otherwise.' }).agent, { workspace: folder.path });
+    const lines: unknown[] = [];
+    const changed = await serve(askingAgent({}, { prompt: 'Send it otherwise.' }).agent, {
+      workspace: folder.path,
+      port: 0,
+      log: (line) => line.type === 'resume' && lines.push(line),
+    });
+    expect(await changed.questions('ann')).toMatchObject([{ state: 'stale', mayAnswer: false }]);
     expect(codeOf(await changed.answer('ops', asked[0]!))).toEqual([409, 'question_stale']);
+    await changed.server.listen();
+    await expect.poll(() => lines).toMatchObject([{ run, code: 'question_stale' }]);
     await changed.close();
     const second = await serve(agent, { workspace: folder.path, resumeInterrupted: false });
-    expect((await second.get('ann', '/v1/runs')).body.runs).toMatchObject([{ run, state: 'interrupted' }]);
+    expect((await second.get('ann', '/v1/runs')).body.runs).toMatchObject([{ run, state: 'waiting' }]);
     expect((await second.answer('ops', asked[0]!)).body.state).toBe('allowed');
     expect(await second.outputOf('ann', run)).toBe('Results: sent to x');
   });
@@ -442,7 +450,8 @@ test('a thousand runs wait: they are listed and answered quickly, and no more ar
     expect((await post('ann', '/v1/lead', { input: 'x', wait: false })).status).toBe(202);
   await expect
     .poll(
-      async () => (await get('ann', '/v1/runs?limit=1000')).body.runs.filter((one: any) => one.state === 'asks').length,
+      async () =>
+        (await get('ann', '/v1/runs?limit=1000')).body.runs.filter((one: any) => one.state === 'waiting').length,
       { timeout: 20_000 },
     )
     .toBe(1000);

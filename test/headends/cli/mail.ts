@@ -16,6 +16,7 @@ export const noMail = {
   clientCalls: async () => [],
   waitsForPeople: false,
   onWaiting: () => () => undefined,
+  admitWith: () => undefined,
   leave: () => false,
   durable: async () => undefined,
   transcript: () => Promise.reject(new Error('not here')),

@@ -320,7 +320,7 @@ describe('without a terminal, the run is left when it only waits for people', ()
     const last: unknown = JSON.parse(lines.at(-1)!);
     for (const found of [value, last])
       expect(found).toMatchObject({
-        status: 'asks',
+        status: 'waiting',
         questions: [{ tool: 'send', args: { to: 'anna' }, path: ['lead', 'mailer'], state: 'open' }],
       });
     expect(last).toMatchObject({ type: 'outcome' });
@@ -599,7 +599,7 @@ test('`runs` and `show` say that a run waits for people, and how to answer', asy
   await follow(run, desk, null);
   const [question] = await readOpen(desk);
   const runs = (await follow(['runs'], desk, null)).stdout;
-  expect(runs).toContain('? asks (1)');
+  expect(runs).toContain('? waiting (1)');
   expect(runs).toContain(`1 run waits for people: 1 open question.`);
   expect(runs).toContain(`npx cloister questions ${question!.id}\n`);
   expect(runs).not.toContain('interrupted');
@@ -611,7 +611,7 @@ test('`runs` and `show` say that a run waits for people, and how to answer', asy
     `for a person: send (${question!.id})`,
   );
   await follow(['answer', question!.id, 'deny'], desk, null);
-  expect((await follow(['runs'], desk, null)).stdout).not.toContain('asks');
+  expect((await follow(['runs'], desk, null)).stdout).not.toContain('waiting');
   expect((await follow(['show', 'last'], desk, null)).stdout).not.toContain('waits for people');
 });
 

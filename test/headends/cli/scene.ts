@@ -240,6 +240,7 @@ export const reportOf = (given: Scene): RunReport => {
     turns: 1,
     spent: spent({ usd: given.usd }),
     own: spent({ usd: given.usd, inputTokens: 1200, outputTokens: 300, steps: 1 }),
+    waitedMs: 0,
     figures: {
       own: figuresOf(given, 1),
       total: figuresOf(given, parent === null ? 1 + given.children : 1),

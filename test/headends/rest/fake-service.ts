@@ -443,6 +443,7 @@ const reportOf = (run: RunId, { request, state, outcome: ended }: StoredRun): Ru
         turns: 1,
         spent,
         own: spent,
+        waitedMs: 0,
         figures: { own: figures, total: figures },
         stalls: { count: 0, longestMs: 0 },
         models: [],

@@ -26,7 +26,7 @@ export const exitCode = {
   usage: 4,
   unfinished: 5,
   /** The run waits for people, and was left so that it can be continued. */
-  asks: 6,
+  waiting: 6,
   cancelled: 130,
 } as const;
 
@@ -65,7 +65,7 @@ export const exitOfOutcome = ({ status, failure }: Pick<Outcome, 'status' | 'fai
 
 /** A run that waits for people has not failed. */
 const exitOfCode = (code: ErrorCode): ExitCode =>
-  code === 'approval_needed' ? exitCode.asks : ofClass[errorCatalogue[code].class];
+  code === 'approval_needed' ? exitCode.waiting : ofClass[errorCatalogue[code].class];
 
 /** Any other error is a defect and counts as a configuration error. */
 export const exitOfError = (error: unknown): ExitCode => {

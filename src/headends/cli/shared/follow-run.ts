@@ -91,7 +91,7 @@ const reportWaiting = (
   if (request.jsonl) output.jsonLine({ type: 'outcome', ...json });
   else if (request.json) output.json(json);
   else output.err.print('', ...waitingLines(waiting, request.workspace, output.err));
-  return exitCode.asks;
+  return exitCode.waiting;
 };
 
 type EndedRun = FollowRunOptions & {

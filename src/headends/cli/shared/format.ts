@@ -31,6 +31,9 @@ export const formatDuration = (ms: number): string => {
   return `${Math.floor(seconds / 3600)}h${twoDigits(Math.floor((seconds % 3600) / 60))}m`;
 };
 
+/** How long something waited for people, after the time that it worked; empty for less than a second. */
+export const waitedText = (ms: number): string => (ms < 1000 ? '' : `, waited ${formatDuration(ms)}`);
+
 /** Local time, hours to seconds. */
 export const clockTime = (at: number): string => {
   const date = new Date(at);

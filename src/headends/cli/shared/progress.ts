@@ -5,13 +5,14 @@ import type { RunProgress, CellProgress } from './run-progress.ts';
 import type { AnswerFlags, AnswerView } from './answer-view.ts';
 import type { CommandContext, OutputFlags } from './define-command.ts';
 import { eventLine, fitEventLine } from './event-line.ts';
-import { formatDuration, describeCost, plural, compactNumber } from './format.ts';
+import { formatDuration, describeCost, plural, compactNumber, waitedText } from './format.ts';
 import { graphScreen } from './task-lines.ts';
 import { HeldPrints, openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import { sanitizeAll, truncateColumns } from './sanitize-text.ts';
 import { cellsInTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
+import { waitedMsUntil } from './waiting-time.ts';
 
 export type Progress = {
   note(event: RunEvent): void;
@@ -183,7 +184,7 @@ const openTree = (
 
 const progressRows = (runProgress: RunProgress, now: number): readonly TreeRow[] =>
   cellsInTreeOrder([...runProgress.cells.values()]).map(({ node: view, branch }) => ({
-    state: view.status ?? 'running',
+    state: view.status ?? (view.wait.since === null ? 'running' : 'waiting'),
     branch,
     name: rowText(view.agent),
     activity: rowText(activityText(view)),
@@ -195,10 +196,11 @@ const progressRows = (runProgress: RunProgress, now: number): readonly TreeRow[]
     ms: elapsedMs(view, now),
   }));
 
-const elapsedMs = ({ startedAt, downMs, endedAt }: CellProgress, now: number): number => {
-  if (endedAt !== null) return endedAt - startedAt - downMs;
+/** Its working time. */
+const elapsedMs = ({ startedAt, downMs, wait, endedAt }: CellProgress, now: number): number => {
+  if (endedAt !== null) return endedAt - startedAt - downMs - wait.waitedMs;
   // Whole tenths of a second, so that the drawing changes no more often than it is drawn.
-  return Math.max(0, Math.floor((now - startedAt - downMs) / 100) * 100);
+  return Math.max(0, Math.floor((now - startedAt - downMs - waitedMsUntil(wait, now)) / 100) * 100);
 };
 
 /** The totals of a run so far, on one line. */
@@ -208,6 +210,9 @@ export const describeTotal = (runProgress: RunProgress, now: number): string => 
   const usd = cells.some((view) => view.usd === null) ? null : sum((view) => view.usd ?? 0);
   const root = cells.find(({ parent }) => parent === null);
   const tokens = `${compactNumber(sum((view) => view.inputTokens))} in, ${compactNumber(sum((view) => view.outputTokens))} out`;
-  const time = root === undefined ? '' : ` · ${formatDuration(elapsedMs(root, now))}`;
+  const time =
+    root === undefined
+      ? ''
+      : ` · ${formatDuration(elapsedMs(root, now))}${waitedText(waitedMsUntil(root.wait, root.endedAt ?? now))}`;
   return `  ${plural(cells.length, 'cell')} · ${tokens} · ${describeCost(usd)}${time}`;
 };

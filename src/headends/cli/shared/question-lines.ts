@@ -201,7 +201,7 @@ export type WaitingRun = { readonly run: RunId; readonly questions: readonly Que
 /** The same for programs, in place of an outcome. */
 export const waitingJson = ({ run, questions }: WaitingRun, workspace: string) => ({
   run,
-  status: 'asks',
+  status: 'waiting',
   output: '',
   data: null,
   error: null,

@@ -2,6 +2,8 @@
 import type { CellId } from '#base';
 import type { CrossingEnd, DrawableTask, DurableEvent, RunEvent, Status } from '#contracts';
 import { compactNumber } from './format.ts';
+import { followWaiting, newWaitingTime } from './waiting-time.ts';
+import type { WaitingTime } from './waiting-time.ts';
 
 export type CellProgress = {
   readonly cell: CellId;
@@ -12,6 +14,8 @@ export type CellProgress = {
   readonly startedAt: number;
   /** How long the run was down since then. */
   downMs: number;
+  /** How long it waited for people. */
+  readonly wait: WaitingTime;
   endedAt: number | null;
   status: Status | null;
   /** Why it failed; null otherwise. */
@@ -75,7 +79,11 @@ export const applyEvent = (runProgress: RunProgress, event: RunEvent): void => {
   if (event.type === 'run-resume') addDowntime(runProgress, event.downMs);
   if (event.type === 'task') applyTaskEvent(runProgress, event);
   const view = runProgress.cells.get(event.cell);
-  if (view !== undefined) applyCellEvent(view, event);
+  if (view === undefined) return;
+  applyCellEvent(view, event);
+  const types = new Set([...view.activities.values()].map(({ type }) => type));
+  const works = view.waiting || types.has('model') || types.has('tool');
+  followWaiting(runProgress.cells, view, { works, asks: types.has('question'), at: event.at });
 };
 
 const addCell = ({ cellsOf }: RunProgress, agent: string, cell: CellId): void => {
@@ -121,6 +129,7 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellProgr
   tool: event.tool,
   startedAt: event.at,
   downMs: 0,
+  wait: newWaitingTime(),
   endedAt: null,
   status: null,
   failure: null,
@@ -137,9 +146,10 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellProgr
   usd: 0,
 });
 
-/** Every cell that has not ended was down. */
+/** Every cell that has not ended was down, unless it waited for people: then it waited. */
 const addDowntime = (runProgress: RunProgress, ms: number): void => {
-  for (const view of runProgress.cells.values()) if (view.status === null) view.downMs += ms;
+  for (const view of runProgress.cells.values())
+    if (view.status === null && view.wait.since === null) view.downMs += ms;
 };
 
 const applyCellEvent = (view: CellProgress, event: Exclude<DurableEvent, { type: 'session-start' }>): void => {
@@ -221,7 +231,7 @@ export const activityText = (view: CellProgress): string => {
       ...(children > 0 ? [waitsFor] : []),
     ].join(', ');
   const [question] = names('question');
-  if (question !== undefined) return `asks a person: ${question.name}`;
+  if (question !== undefined) return `waiting for a person: ${question.name}`;
   if (view.idle) return 'waiting';
   if (children > 0) return waitsFor;
   return view.waiting ? 'waiting to retry' : 'thinking';

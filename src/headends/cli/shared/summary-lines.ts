@@ -1,12 +1,12 @@
 // The summary of a run's usage, as a tree: a cell's line includes its children's figures, the line below has its own. With
 // --verbose also each model with its tokens and cost, and the traffic of every model, tool and sub-agent.
 import type { CellReport, Figures, ModelFigures, RunReport, Spent, Traffic } from '#contracts';
-import { compactNumber, count, formatDuration, money } from './format.ts';
+import { compactNumber, count, formatDuration, money, waitedText } from './format.ts';
 import type { Screen } from './output.ts';
 import { tableLines } from './table.ts';
 import type { Column } from './table.ts';
 import { wrapText } from './sanitize-text.ts';
-import { cellsInTreeOrder, inTreeOrder, rowText } from './tree.ts';
+import { cellsInTreeOrder, cellState, inTreeOrder, rowText } from './tree.ts';
 
 /** The report must be sanitized. */
 export const summaryLines = (report: RunReport, printer: Screen, verbose = false): readonly string[] => {
@@ -120,12 +120,13 @@ const groupName = (group: CellGroup): string =>
 const totalRow = (group: CellGroup, name: string, report: RunReport): SummaryRow => {
   const times = group.map(({ spent }) => spent.ms);
   const [least, most] = [formatDuration(Math.min(...times)), formatDuration(Math.max(...times))];
+  const waitedMs = Math.max(...group.map((cell) => cell.waitedMs));
   return {
     name,
-    status: group[0]?.status ?? (report.status === 'running' ? 'running' : 'interrupted'),
+    status: cellState(group[0]!, report),
     ...callsOf(group.map(({ figures }) => figures.total)),
     spent: group.map(({ spent }) => spent),
-    time: least === most ? least : `${least} – ${most}`,
+    time: `${least === most ? least : `${least} – ${most}`}${waitedText(waitedMs)}`,
   };
 };
 

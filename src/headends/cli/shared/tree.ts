@@ -1,6 +1,6 @@
 // Cells as a tree, one line each, fitted to the terminal.
 import type { CellId } from '#base';
-import type { Status } from '#contracts';
+import type { CellReport, RunReport } from '#contracts';
 import { formatDuration, money, compactNumber } from './format.ts';
 import type { Paint, Style } from './output.ts';
 import { truncateColumns, sanitizeLine, padEnd, padStart, width } from './sanitize-text.ts';
@@ -19,7 +19,7 @@ export type TreeRow = {
   readonly ms: number;
 };
 
-type State = Status | 'running' | 'interrupted';
+type State = RunReport['status'];
 
 /** A heading and a line per row, none wider than `columns`. */
 export const treeLines = (rows: readonly TreeRow[], columns: number, paint: Paint): readonly string[] => {
@@ -46,6 +46,10 @@ export const treeLines = (rows: readonly TreeRow[], columns: number, paint: Pain
 
 /** The state of a cell as one sign. */
 export const stateMark = (state: State): string => marks[state][0];
+
+/** The state of a cell in a report. */
+export const cellState = ({ status }: CellReport, report: RunReport): State =>
+  status ?? (report.status === 'running' || report.status === 'waiting' ? report.status : 'interrupted');
 
 /** Parents before their children, with the lines that connect them. */
 export const inTreeOrder = <T>(
@@ -102,6 +106,7 @@ const marks: Readonly<Record<State, readonly [sign: string, style: Style]>> = {
   running: ['●', 'cyan'],
   completed: ['✓', 'green'],
   partial: ['◐', 'yellow'],
+  waiting: ['?', 'yellow'],
   interrupted: ['◌', 'yellow'],
   failed: ['✗', 'red'],
   cancelled: ['✗', 'yellow'],
