@@ -2,7 +2,7 @@
 import { about, listOf, mapOf, object, oneOf, pattern, whole, withRules } from '#base/shapes';
 import type { RuleBreach, Shape } from '#base/shapes';
 import type { ApprovalRule } from './approval.ts';
-import { tokenNameShape } from './token.ts';
+import { answererNameShape } from './token.ts';
 
 export const markNamePattern = '^[A-Za-z0-9_.-]{1,64}(?:/[^\\s/]{1,128})?$';
 
@@ -12,7 +12,7 @@ const approvalRuleShape: Shape<ApprovalRule> = withRules(
   object(
     {},
     {
-      by: about(listOf(tokenNameShape, 1), 'Who may answer: names of tokens, or of people.', {
+      by: about(listOf(answererNameShape, 1), 'Who may answer: names of tokens, or of people.', {
         otherwise: 'the caller of the run',
       }),
       need: about(whole(1), 'How many of them must allow it.', { default: 1 }),
