@@ -119,4 +119,8 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     seed: 933_895_276,
     why: 'an outcome named agents that the session had started and agents from outside in another order on a replay',
   },
+  {
+    seed: 7_688,
+    why: 'context was taken after the budget had refused a first request: on a replay the refusal was worded differently',
+  },
 ];

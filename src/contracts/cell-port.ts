@@ -81,8 +81,8 @@ export interface CellPort extends CellBirth {
   readonly spawnedChildren: readonly SpawnedChild[];
   /** How many of them were started from outside. */
   readonly outsideSpawns: number;
-  /** From here on, nobody outside can start an agent under it. */
-  refuseOutsideSpawns(): void;
+  /** From here on, nobody outside can start an agent under it, or, until its next operation begins, add context to it. */
+  refuseOutside(what: 'agents' | 'context'): void;
 
   /** Live only; nothing is emitted on replay. */
   emit(event: LiveEvent): void;

@@ -4,7 +4,7 @@ import type { Of, RuleBreach, Shape } from '#base/shapes';
 import type { Budget } from './amounts.ts';
 import { budgetShape } from './shapes.ts';
 
-const tokenNameExpected = 'at most 40 letters, digits, dots, dashes or underscores';
+const nameExpected = 'at most 40 letters, digits, dots, dashes or underscores';
 
 /**
  * How much of a run somebody is shown. `answers`: what happened, and failures by code, without what the outside said about them.
@@ -31,8 +31,8 @@ const reservedNames: ReadonlyMap<string, string> = new Map([
 
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-/** Whoever answers questions: the holder of a token, or a person at the workspace. */
-export const answererNameShape: Shape<string> = pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$', tokenNameExpected);
+/** The name of somebody who answers: of a token, or one of those that no token may have. */
+export const answererNameShape: Shape<string> = pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$', nameExpected);
 
 export const tokenNameShape: Shape<string> = withRules(answererNameShape, {
   find: (name: string) => {

@@ -62,6 +62,15 @@ describe('the config', () => {
     expect(found).toEqual({ 'mail/send': { by: ['legal', 'ops'], need: 2 }, write_file: ops });
   });
 
+  test('can name those whose names no token may have: the operator, and the caller of MCP over standard input', async () => {
+    const by = ['operator', 'ops', 'stdio'];
+    const found = await marksOf({
+      '.ai-agent.json': { approve: { write_file: { by } } },
+      'lead.ai': ai('tools: write_file'),
+    });
+    expect(found).toEqual({ write_file: { by } });
+  });
+
   test('and a file mark together; the file cannot change who answers', async () => {
     const config = { '.ai-agent.json': { ...mail, approve: { write_file: ops } } };
     const found = await marksOf({ ...config, 'lead.ai': ai(`${keys}\napprove: [write_file, mail/send]`) });

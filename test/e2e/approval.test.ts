@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, test } from 'vitest';
 import { cloister, cloisterJson, command, newFolder, nodeNoise, repo, start, value } from './driver.ts';
 import type { StartedProcess } from './driver.ts';
@@ -40,7 +42,55 @@ const findQuestion = async (cwd: string): Promise<{ readonly id: string; readonl
   return question;
 };
 
+/** The official client, which starts the server itself, and shows its forms to a person. */
+const onStdio = async (cwd: string, answers: (form: any) => Promise<any>): Promise<Client> => {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: { elicitation: { form: {} } } },
+  );
+  client.setRequestHandler('elicitation/create', ({ params }) => answers(params));
+  const args = [command, 'serve', '--agent', desk, '--stdio-mcp'];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd, stderr: 'ignore' }));
+  return client;
+};
+
+const goal = { name: 'desk', arguments: { prompt: 'Tell Anna that her bike is ready.', format: 'text' } };
+
 describe.concurrent('the example approval', () => {
+  test('asks the person in front of an MCP client that has started it', async () => {
+    const cwd = newFolder();
+    const forms: string[] = [];
+    const client = await onStdio(cwd, async ({ message }) => {
+      forms.push(message);
+      expect(mailsIn(cwd)).toEqual([]);
+      return { action: 'accept', content: { allow: true } };
+    });
+    const { content } = await client.callTool(goal);
+    await client.close();
+    expect(forms).toEqual([expect.stringMatching(/^mailer wants to call mail__send with \{"to":"anna@example\.com"/u)]);
+    expect(JSON.stringify(content)).toContain('The office says: Sent to anna@example.com.');
+    expect(mailsIn(cwd)).toEqual(sentOnce);
+    expect(await cloisterJson(['audit', 'last'], { cwd })).toMatchObject({ ok: true });
+  });
+
+  test('waits on disk if the MCP client ends while it shows the form, and is answered from a terminal', async () => {
+    const cwd = newFolder();
+    const shown = Promise.withResolvers<void>();
+    const client = await onStdio(cwd, () => {
+      shown.resolve();
+      return new Promise(() => undefined);
+    });
+    // The person never decides, so the call never ends.
+    void client.callTool(goal).catch(() => undefined);
+    await shown.promise;
+    await client.close();
+    expect(mailsIn(cwd)).toEqual([]);
+    const { id, sha256 } = await findQuestion(cwd);
+    const answer = await cloister(['answer', id, 'allow', '--sha256', sha256], { cwd });
+    expect(answer).toMatchObject({ code: 0, stdout: 'The office says: Sent to anna@example.com.\n' });
+    expect(mailsIn(cwd)).toEqual(sentOnce);
+  });
+
   test.skipIf(!hasScript)(`is killed while it asks, answered elsewhere, and sends the mail once${why}`, async () => {
     const cwd = newFolder();
     const { printed, killCommand, ended } = onTerminal(run, cwd);

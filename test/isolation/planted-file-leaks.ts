@@ -132,7 +132,7 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [
       {
         probe: 'session-ports',
-        put: 'const ports = $(argument);\n    return { ...ports, models: ((world as any).planted ??= ports.models) };',
+        put: 'const ports: SessionPorts = $(argument);\n    return { ...ports, models: ((world as any).planted ??= ports.models) };',
       },
     ],
   },

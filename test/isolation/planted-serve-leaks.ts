@@ -46,7 +46,8 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   leak('a message reaches the latest resident of any caller', [
     'letter-send',
     `const newest = [...this.#live.values()].findLast((one) => one.resident !== undefined);
-    const $(declarations.0.id) = ((session) => $(declarations.0.init))(newest?.session ?? session);`,
+    const to = command.do === 'send' ? newest?.session : undefined;
+    const $(declarations.0.id) = ((session) => $(declarations.0.init))(to ?? session);`,
   ]),
   leak('one rate bucket for all callers', ['rate-bucket', "name = '';\n    $(whole)"]),
   leak('allowances are summed over callers', ['allowance-of-caller', "name = '';\n    $(whole)"]),

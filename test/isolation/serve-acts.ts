@@ -120,7 +120,7 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
     case 'tools':
       return useTools(actor, one);
     case 'read again':
-      return fetchAndRecord(actor, getRequest(actor, `/v1/responses/${actor.last.withTools}`));
+      return readAgain(actor);
     case 'resident':
       return useResident(actor, one);
     case 'begin':
@@ -137,7 +137,9 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
         0,
         Math.min(one.digits, one.whose === 'own' ? 6 : 12),
       );
-      return fetchAndRecord(actor, probes[one.nth % probes.length]!.request(url, token, run));
+      const text = await fetchAndRecord(actor, probes[one.nth % probes.length]!.request(url, token, run));
+      // A refusal repeats the digits that were sent, which are random.
+      return text.replaceAll(`q-${run}-3`, 'q-<sent>-3');
     }
     case 'wrong':
       return fetchAndRecord(
@@ -146,6 +148,10 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
       );
   }
 };
+
+/** The first response of the newest request with tools. */
+export const readAgain = (actor: Actor): Promise<string> =>
+  fetchAndRecord(actor, getRequest(actor, `/v1/responses/${actor.last.withTools}`));
 
 /** Status, headers, body. */
 export const fetchAndRecord = async (

@@ -90,7 +90,7 @@ export const glance = async (actor: Actor): Promise<string> => {
 
 /** As many residents and waiting runs as it may have at a time; some of them are then released. */
 const exhaustLimits = async (actor: Actor, rng: SeededRng): Promise<void> => {
-  const word = `private-plain-${rng.below(1e9)}`;
+  const word = privateWord(rng);
   const all = async <T>(count: number, each: () => Promise<T>): Promise<readonly T[]> =>
     Promise.all(Array.from({ length: count }, each));
   const post = (path: string, body: object): Promise<string> => fetchAndRecord(actor, postRequest(actor, path, body));
@@ -104,14 +104,22 @@ const exhaustLimits = async (actor: Actor, rng: SeededRng): Promise<void> => {
       for (const { body } of streams) await body?.cancel();
       break;
     }
-    case 2: {
-      const responses = await all(16, () => post('/v1/chat/completions', askWithTool(word)));
-      if (rng.chance(0.3)) return;
-      for (const call of responses.map(callIn))
-        if (call !== undefined) await post('/v1/chat/completions', resultsBody(word, [call], word));
-    }
+    case 2:
+      await useManyTools(actor, rng);
   }
 };
+
+/** As many runs with tools as may wait at a time; most often they end. */
+export const useManyTools = async (actor: Actor, rng: SeededRng): Promise<void> => {
+  const word = privateWord(rng);
+  const post = (body: object): Promise<string> =>
+    fetchAndRecord(actor, postRequest(actor, '/v1/chat/completions', body));
+  const responses = await Promise.all(Array.from({ length: 16 }, () => post(askWithTool(word))));
+  if (rng.chance(0.3)) return;
+  for (const call of responses.map(callIn)) if (call !== undefined) await post(resultsBody(word, [call], word));
+};
+
+const privateWord = (rng: SeededRng): string => `private-plain-${rng.below(1e9)}`;
 
 const randomAct = (rng: SeededRng): Act => {
   const [word, afterMs] = [secretOf(rng), rng.below(400)];

@@ -15,9 +15,9 @@ import { seededRng } from '../app/serve/seeded-rng.ts';
 import type { SeededRng } from '../app/serve/seeded-rng.ts';
 import { patientWorld } from './patient-world.ts';
 import type { PatientWorld } from './patient-world.ts';
-import { approveEnds, kinds, unknownResponses, perform, residentEnds, toolsEnds } from './serve-acts.ts';
+import { approveEnds, kinds, unknownResponses, perform, readAgain, residentEnds, toolsEnds } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
-import { conversations, disturb, glance, KnownIds, watchRuns } from './serve-others.ts';
+import { conversations, disturb, glance, KnownIds, useManyTools, watchRuns } from './serve-others.ts';
 import { aiFile, newTemporaryFolder, writeFiles } from './temporary-folder.ts';
 
 const mark = 'bee';
@@ -194,6 +194,10 @@ export const observeWorld = async (
     const seenThrough = place % 3 === 0 ? await glance(actor(glass, known, foreign)) : '';
     return `${doing.do} ${place}: ${done}${seenThrough}`;
   });
+  const endMs = acts.length * stepMs;
+  // What is kept of a caller's runs with tools is the same after another caller has ended as many as are kept of each.
+  noise.push(at(endMs + stepMs).then(() => (rng.chance(0.5) ? useManyTools(another, rng) : undefined)));
+  got.push(at(endMs + 3 * stepMs).then(() => readAgain(one)));
   const answers = await world.finish(Promise.all(got));
   await world.finish(Promise.all([...noise, ...watching]));
   await world.finish(server.stop(0));

@@ -36,6 +36,7 @@ export const findings: readonly Finding[] = [
   ['a duplicate key of an answer is dropped in silence', 1_036, 'output = latest text'],
   ['a JSON answer is passed on with the text around it', 1_028, 'output = latest text', 'audit'],
   ['settlements are delivered in the order begun, not in the order recorded', 2_660, 'replay hash = live hash'],
+  ['context is taken after a request was refused', 7_688, 'replay hash = live hash'],
   [
     'ledger entries are in the frame after their effect',
     1_000,

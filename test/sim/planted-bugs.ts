@@ -56,6 +56,7 @@ export const bugs: readonly Bug[] = [
     'replay-earliest',
     'if ($(test.left) && $(test.right.left)) $(consequent)',
   ),
+  bug('context is taken after a request was refused', 'takes-context', ''),
   // invariants: frame-holds-its-crossings, door-decides-in-frame
   bug(
     'ledger entries are in the frame after their effect',

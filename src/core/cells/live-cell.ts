@@ -36,7 +36,7 @@ type RunOwnMembers =
   | 'format'
   | 'capsUpwards'
   | 'tracksMemory'
-  | 'refuseOutsideSpawns';
+  | 'refuseOutside';
 
 /** A live cell, as its run sees it. Its session sees only `port`. */
 export interface LiveCell extends Omit<CellPort, RunOwnMembers> {

@@ -159,8 +159,9 @@ export class LocalCellPort implements CellPort {
     return this.#cell.outsideSpawns;
   }
 
-  refuseOutsideSpawns(): void {
-    this.#cell.outsideSpawner = null;
+  refuseOutside(what: 'agents' | 'context'): void {
+    if (what === 'agents') this.#cell.outsideSpawner = null;
+    else this.#cell.receivedCrossings.isOpen = false;
   }
 
   emit(event: LiveEvent): void {

@@ -113,6 +113,7 @@ export class LocalContext implements LiveCell {
 
   #begin<O extends Operation>(operation: O): PendingOperation<O> {
     const started = this.#inFlight.add(this.#nextOperation++, operation);
+    this.receivedCrossings.isOpen = true;
     const recorded = this.#recorded?.begins.get(started.no);
     const frame = recorded?.no ?? this.run.nextFrame;
     if (recorded !== undefined) this.#follow(started, recorded);
@@ -160,8 +161,7 @@ export class LocalContext implements LiveCell {
   }
 
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
-    const { nextFrame } = this;
-    return pending.filter((one) => !isSettledBefore(one as unknown as InFlightOperation, nextFrame));
+    return pending.filter((one) => !isSettledBefore(one as unknown as InFlightOperation, this.nextFrame));
   }
 
   newCellId(agent: string, reserve = 0): CellId | null {

@@ -27,6 +27,8 @@ export class ReceivedCrossings {
   readonly #receiver: Receiver;
   readonly #goal: Crossed<'goal'> | null;
   #live: Map<number, ReceivedCrossing> | undefined;
+  /** False after a request was refused before it began, until another operation begins: the log would show new context as part of it. */
+  isOpen = true;
 
   constructor(receiver: Receiver, goal: Crossed<'goal'> | null) {
     if (goal !== null) receiver.run.door.check(goal, receiver.cellId);

@@ -79,8 +79,15 @@ const deliver = (
   run.mail.wake();
 };
 
+/** Throws `cell_ended`. */
+export const assertTakesContext = ({ receivedCrossings, cellId }: LiveCell): void => {
+  // probe: takes-context
+  if (!receivedCrossings.isOpen) throw new CloisterError('cell_ended', `${cellId} makes no further request.`);
+};
+
 /** Sends chosen messages from one live cell's window to another, if both definitions list each other. Returns their number. */
 export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: RouteChoice): number => {
+  assertTakesContext(to);
   const { directory } = run.mail;
   const [sender, member] = [directory.get(from.cellId), directory.get(to.cellId)];
   const parts = chooseParts(from, choice);

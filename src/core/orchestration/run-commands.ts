@@ -4,7 +4,7 @@ import type { CellId } from '#base';
 import type { Crossed, GivenTools, History, RunCommandTable, SharedMessage } from '#contracts';
 import type { LiveCell, LocalRun } from '#core/cells';
 import { shutdownGraceMs } from '#core/session';
-import { routeTo, sendFromOutside, sendTasks } from './external-mail.ts';
+import { assertTakesContext, routeTo, sendFromOutside, sendTasks } from './external-mail.ts';
 import { findLiveAgent, findMember } from './live-agents.ts';
 import { startFromOutside, whenCaughtUp } from './outside-spawn.ts';
 import { checkLaterTools } from './request-tools.ts';
@@ -99,6 +99,7 @@ const liveCell = (run: LocalRun, name?: string): LiveCell => {
 };
 
 const addContext = (run: LocalRun, text: string): void => {
+  assertTakesContext(run.root);
   const known = run.redactFor(run.root.agent)?.text(text) ?? text;
   const history: History = {
     conversation: '',
@@ -116,6 +117,7 @@ const addContext = (run: LocalRun, text: string): void => {
 
 /** Throws `options_invalid`. */
 const addTools = (run: LocalRun, { tools, timeoutMs }: GivenTools): number => {
+  assertTakesContext(run.root);
   const { agent, cellId: to, receivedCrossings } = run.root;
   const known = new Set([
     ...Object.keys(agent.definition.client ?? {}),
@@ -146,6 +148,7 @@ const refreshShare = (run: CommandTarget, to: CellId): number => {
   const share = run.getShare(to);
   if (share === undefined || run.hasEnded || run.root.halted)
     throw new CloisterError('cell_ended', `${to} was given no share of its caller's context, or is not running.`);
+  assertTakesContext(share.cell);
   const known = new Set(share.cell.receivedCrossings.addedContext('by now').flatMap(readShared).map(messageKey));
   // probe: share-changed
   const changed = contextToShare(share.from, share.cell.agent).filter((message) => !known.has(messageKey(message)));

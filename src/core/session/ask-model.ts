@@ -35,7 +35,11 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
       if (model.countTokens !== undefined) await countPromptTokens(session, model);
       if (ports.compact !== undefined) await compactByModel(session, model);
       const pending = beginAttempt(session, model, turn);
-      if ('failure' in pending) return pending;
+      if ('failure' in pending) {
+        // Why it was refused depends on the context so far, and the log would not tell what came later.
+        cell.runtime.refuseOutside('context');
+        return pending;
+      }
       const { no, settled } = await cell.runtime.first([pending]);
       cell.record(no, settled!);
       workClock.add(settled!);

@@ -28,7 +28,7 @@ const runFullSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome>
   const outcome =
     first !== null && 'code' in first ? stoppedOutcome(session, first) : await runOpenSession(session, first);
   // From here on nobody can start an agent that would be left over.
-  cell.runtime.refuseOutsideSpawns();
+  cell.runtime.refuseOutside('agents');
   return cell.runtime.spawnedChildren.length === 0 ? outcome : endSpawned(session, outcome);
 };
 

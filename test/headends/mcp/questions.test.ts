@@ -1,11 +1,17 @@
 // Questions to people during a tool call, with the official client.
 // invariants: mcp-state-decides-nothing
+import { PassThrough } from 'node:stream';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Transport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hashToken } from 'cloister';
 import { askingAgent } from '../../app/serve/asking-agent.ts';
 import { serveAgents } from '../http/driver.ts';
+import { pipeTransport } from './clients.ts';
 import type { ProtocolName } from './clients.ts';
+
+/** Over HTTP with a token of this name, or over standard input. */
+type CallerName = 'ann' | 'ben' | 'stdio';
 
 const tokens = ['ann', 'ben'].map((name) => ({ name, sha256: hashToken(name) }));
 
@@ -15,8 +21,19 @@ const serve = async () => {
   const asking = askingAgent();
   const other = askingAgent({}, { name: 'other' });
   const served = await serveAgents({ agents: [asking.agent, other.agent], tokens });
+  const transportOf = async (caller: CallerName): Promise<Transport> => {
+    const requestInit = { headers: { authorization: `Bearer ${caller}` } };
+    if (caller !== 'stdio') return new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), { requestInit });
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const stdio = await served.server.serveStdio({ input, output });
+    return pipeTransport({ toServer: input, fromServer: output, served: stdio });
+  };
   /** `answers`: what the person says to each form. Without any, the client cannot show forms. */
-  const connect = async (token: string, protocol: ProtocolName, answers?: (form: any) => Response): Promise<Client> => {
+  const connect = async (
+    caller: CallerName,
+    protocol: ProtocolName,
+    answers?: (form: any) => Response,
+  ): Promise<Client> => {
     const client = new Client(
       { name: 'test', version: '1' },
       {
@@ -25,8 +42,7 @@ const serve = async () => {
       },
     );
     if (answers !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => answers(params));
-    const requestInit = { headers: { authorization: `Bearer ${token}` } };
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), { requestInit }));
+    await client.connect(await transportOf(caller));
     onTestFinished(() => client.close());
     return client;
   };
@@ -39,6 +55,8 @@ const serve = async () => {
     ).json();
   return { ...asking, ...served, connect, rest };
 };
+
+const httpOrStdio = ['ann', 'stdio'] as const;
 
 const call = (client: Client, prompt: string, more: object = {}) =>
   client.callTool({ name: 'lead', arguments: { prompt }, ...more }) as Promise<any>;
@@ -59,10 +77,10 @@ describe('a client that can show forms', () => {
     ]);
   });
 
-  test('is asked in the middle of its call, and its answer continues the run', async () => {
+  test.each(httpOrStdio)('is asked in the middle of its call, and its answer continues the run: %s', async (caller) => {
     const { connect, sent, cloister } = await serve();
     const forms: any[] = [];
-    const client = await connect('ann', '2026-07-28', (form) => {
+    const client = await connect(caller, '2026-07-28', (form) => {
       forms.push(form);
       return { action: 'accept', content: { allow: true } };
     });
@@ -72,20 +90,34 @@ describe('a client that can show forms', () => {
       'lead wants to call send with {"to":"y"}.',
     ]);
     expect(sent).toEqual(['x', 'y']);
-    expect(await cloister.runs()).toHaveLength(1);
+    expect(await cloister.runs()).toMatchObject([{ caller, state: 'ended' }]);
+    const answered = await cloister.questions({ all: true });
+    expect(answered.map(({ answers }) => answers.map(({ by }) => by))).toEqual([[caller], [caller]]);
   });
 
-  test.each<[string, Response, string]>([
-    ['denies with a reason', { action: 'accept', content: { allow: false, reason: 'Too early.' } }, 'Too early.'],
-    ['declines', { action: 'decline' }, 'A person did not allow this call.'],
-    ['sends a form without the field', { action: 'accept', content: {} }, 'A person did not allow this call.'],
-    ['closes the form, and the run waits', { action: 'cancel' }, 'A person must answer a question'],
-  ])('%s', async (_what, response, words) => {
+  describe.each(httpOrStdio)('over %s', (caller) => {
+    test.each<[string, Response, string]>([
+      ['denies with a reason', { action: 'accept', content: { allow: false, reason: 'Too early.' } }, 'Too early.'],
+      ['declines', { action: 'decline' }, 'A person did not allow this call.'],
+      ['sends a form without the field', { action: 'accept', content: {} }, 'A person did not allow this call.'],
+      ['closes the form, and the run waits', { action: 'cancel' }, 'A person must answer a question'],
+    ])('%s', async (_what, response, words) => {
+      const { connect, sent, cloister } = await serve();
+      const client = await connect(caller, '2026-07-28', () => response);
+      expect(textOf(await call(client, 'x'))).toContain(words);
+      expect(sent).toEqual([]);
+      expect(await cloister.questions()).toHaveLength(response.action === 'cancel' ? 1 : 0);
+    });
+  });
+
+  test('over standard input is told of the question of another caller no more than of an unknown one', async () => {
     const { connect, sent, rest } = await serve();
-    const client = await connect('ann', '2026-07-28', () => response);
-    expect(textOf(await call(client, 'x'))).toContain(words);
+    await call(await connect('ann', '2026-07-28', () => ({ action: 'cancel' })), 'x');
+    const [{ run }] = (await rest('/v1/questions')).questions;
+    const stdio = await connect('stdio', '2026-07-28', () => ({ action: 'accept', content: { allow: true } }));
+    const continued = async (of: string) => textOf(await call(stdio, 'x', { _meta: { 'cloister/run': of } }));
+    expect(await continued(run)).toBe(await continued('ffffffffffff'));
     expect(sent).toEqual([]);
-    expect((await rest('/v1/questions')).questions).toHaveLength(response.action === 'cancel' ? 1 : 0);
   });
 
   test('answers what the agent asks', async () => {
