@@ -47,7 +47,7 @@ const carryOut = async ({ refuses, left = false, durable = [] }: FakeRun) => {
       if (refuses !== null) throw new CloisterError(refuses);
     },
   } as unknown as LocalRunSession;
-  const signals = new RunSignals({ store, clock, ids: countingIds(), resources: { redactFor: () => null } as never }, {
+  const signals = new RunSignals({ store, clock, ids: countingIds(), resources: { redactFor: () => null } }, {
     findInTree: () => undefined,
   } as unknown as AgentList);
   const signal = { run, id: 'a-1', by: 'ann', at: 0, body: { command: answer as never } };

@@ -3,6 +3,7 @@ import { CloisterError, omitUndefined } from '#base';
 import type { RunId } from '#base';
 import type { Budget, Frame } from '#contracts';
 import { isWithinBudget } from './fork-frames.ts';
+import { findAllowedAgent } from './find-allowed-agent.ts';
 import { framesHash } from './frames-hash.ts';
 
 type CutPorts = {
@@ -36,6 +37,12 @@ export const cutFrames = (
     throw new CloisterError(
       'checkpoint_invalid',
       'The run would keep its budget, which is above yours. Start a new run instead.',
+    );
+  const allowed = findAllowedAgent(kept);
+  if (allowed !== null)
+    throw new CloisterError(
+      'checkpoint_invalid',
+      `A person allowed ${allowed.agent} to work for that run, and it was at work there. Fork the run at ${allowed.cell}, where a person is asked again.`,
     );
   const at = kept.reduce((latest, frame) => Math.max(latest, frame.at), 0);
   const fork: Frame = {

@@ -20,6 +20,7 @@ import type {
 import { replaceContent } from '#core/crossings';
 import { lowerCaps, readRecordedRun } from '#core/cells';
 import type { RecordedCell, RecordedRun } from '#core/cells';
+import { findAllowedAgent } from './find-allowed-agent.ts';
 import { framesHash } from './frames-hash.ts';
 
 type BeginFrame = Frame & { readonly record: RecordOf<'begin' | 'post'> };
@@ -46,6 +47,11 @@ export const forkFrames = (
     throw invalid('The run was cancelled before that point.');
   if (!isWithinBudget(frames[0]!, recorded.root.birth, options.budgetMax))
     throw invalid('A fork keeps the budget of its run, which is above yours. Start a new run instead.');
+  const allowed = findAllowedAgent(frames.slice(0, cut.frame));
+  if (allowed !== null)
+    throw invalid(
+      `A person allowed ${allowed.agent} to work for that run, and it was at work there. Fork at ${allowed.cell}, where a person is asked again.`,
+    );
   const amendment = withoutSecrets(amendmentOf(recorded, options, cut), redact);
   const kept = [...frames.slice(0, cut.frame), ...settledAfterCut(frames, cut.frame)];
   const from = { run: frames[0]!.run, frames: kept.length, hash: framesHash(kept), at: cut.at, forkedAt: now };
