@@ -52,7 +52,8 @@ type Look = {
 const answerFromAway = async (looks: readonly Look[], msBeforeExpiry = 60_000): Promise<unknown> => {
   const { question, before, after } = await recorded;
   const clock = virtualClock(question.until - msBeforeExpiry);
-  let [nth, isSent] = [-1, false];
+  let nth = -1;
+  let sent: string | undefined;
   const now = (): Look => looks[Math.min(nth, looks.length - 1)] ?? {};
   const frames = (): typeof before => (now().ruled === true ? after : before);
   const questions = new RunQuestions({
@@ -64,15 +65,18 @@ const answerFromAway = async (looks: readonly Look[], msBeforeExpiry = 60_000): 
         nth++;
         const { fails, gone } = now();
         if (fails !== undefined) throw new CloisterError(fails);
-        return isSent && gone !== true ? [{ run: run!, id: signal, by: 'operator', at: 0, body: {} }] : [];
+        return sent !== undefined && gone !== true ? [{ run: run!, id: sent, by: 'operator', at: 0, body: {} }] : [];
       },
       removeSignal: async () => undefined,
     },
     clock,
     ids: countingIds(),
-    live: () => undefined,
-    durable: async () => undefined,
-    signal: async () => void (isSent = true),
+    runs: {
+      live: () => undefined,
+      durable: async () => undefined,
+      signal: async (_run, _command, { id }) => void (sent = id),
+    },
+    continuer: { checkDefinitions: () => undefined },
     resume: () => Promise.reject(new CloisterError('run_owned')),
   });
   const answered = questions.answer(question.id, { allow: true, sha256: question.sha256 }, { id: signal }).then(
@@ -113,9 +117,8 @@ test.for<[fails: ErrorCode, told: ErrorCode]>([
     store: { read: fail, list: async () => [], hashPrefix: fail, signals: fail, removeSignal: fail },
     clock: virtualClock(),
     ids: countingIds(),
-    live: () => undefined,
-    durable: async () => undefined,
-    signal: fail,
+    runs: { live: () => undefined, durable: async () => undefined, signal: fail },
+    continuer: { checkDefinitions: () => undefined },
     resume: fail,
   });
   await expect(questions.find(question.id)).rejects.toMatchObject({ code: told });
