@@ -22,7 +22,7 @@ export const signals: Judge = {
 };
 
 const judgeEffects = ({ signals: all }: History, run: RunHistory, report: ReportProblem): void => {
-  for (const id of new Set(all.filter((one) => one.run === run.run).map((one) => one.id))) {
+  for (const id of new Set(all.filter((one) => one.run === run.run).map(effectId))) {
     const effects = run.frames.filter((frame) => isEffect(frame, id));
     if (effects.length > 1) report(`signal ${id} of run ${run.run} to happen once`, `${effects.length} times`);
   }
@@ -37,6 +37,9 @@ const isEffect = ({ record, contents = [] }: Frame, id: string): boolean => {
   );
 };
 
+/** The id that the log has. The row of an answer has the number of its question as well: the same answer can be given to two. */
+const effectId = ({ id, command }: PutSignal): string => (command.do === 'answer' ? command.id : id);
+
 const judgeRemoval = (history: History, removal: SignalRemoval, report: ReportProblem): void => {
   const { run: of, id, onDisk } = removal;
   const run = history.runs.find((one) => one.run === of);
@@ -44,11 +47,11 @@ const judgeRemoval = (history: History, removal: SignalRemoval, report: ReportPr
   if (run === undefined || signal === undefined)
     return report(`signal ${id} of run ${of} to be one that somebody sent`, 'nobody did');
   const durable = run.frames.slice(0, onDisk);
-  if (durable.some((frame) => frame.record.type === 'close' || isEffect(frame, id))) return;
+  if (durable.some((frame) => frame.record.type === 'close' || isEffect(frame, effectId(signal)))) return;
   // Nothing else is carried out then.
   if (durable.some(({ record }) => record.type === 'cancel')) return;
   const fault = {
-    answer: () => answerFault(history, run, removal),
+    answer: () => answerFault(history, run, { ...removal, id: effectId(signal) }),
     send: () => (hasMailbox(run) ? 'the message is not in the log' : null),
     cancel: () => 'the cancel is not in the log',
     finish: () => 'the run has not ended',
