@@ -10,7 +10,9 @@ const isEffect = ({ record, contents = [] }: Loose, id: string): boolean =>
   (record.type === 'ruling' && record.signal === id) ||
   (record.type === 'mail' && contents.some(({ content }: Loose) => content.includes(id)));
 const effectOf = (history: Loose, signal: Loose): Loose =>
-  runOf(history, signal)?.frames.find((frame: Loose) => isEffect(frame, signal.command.id ?? signal.id));
+  runOf(history, signal)?.frames.find((frame: Loose) =>
+    isEffect(frame, (signal.command?.do === 'answer' ? signal.command.id : null) ?? signal.id),
+  );
 
 /** The removal of a signal that was carried out while its run went on. */
 const removalOf = (history: Loose, does: string): Loose =>
