@@ -9,10 +9,12 @@ const runOf = (history: Loose, { run: of }: Loose): Loose => history.runs.find((
 const isEffect = ({ record, contents = [] }: Loose, id: string): boolean =>
   (record.type === 'ruling' && record.signal === id) ||
   (record.type === 'mail' && contents.some(({ content }: Loose) => content.includes(id)));
-const effectOf = (history: Loose, signal: Loose): Loose =>
-  runOf(history, signal)?.frames.find((frame: Loose) =>
-    isEffect(frame, (signal.command?.do === 'answer' ? signal.command.id : null) ?? signal.id),
-  );
+/** What a signal led to, by its run and id. The log names an answer by the id that its sender chose. */
+const effectOf = (history: Loose, { run: of, id }: Loose): Loose => {
+  const { command } = history.signals.find((one: Loose) => one.run === of && one.id === id) ?? {};
+  const recorded = command?.do === 'answer' ? command.id : id;
+  return runOf(history, { run: of })?.frames.find((frame: Loose) => isEffect(frame, recorded));
+};
 
 /** The removal of a signal that was carried out while its run went on. */
 const removalOf = (history: Loose, does: string): Loose =>
