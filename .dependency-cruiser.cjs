@@ -73,9 +73,9 @@ module.exports = {
     ),
     only(
       'headends-meet-in-app',
-      'A headend knows base, contracts and itself; those with bodies of JSON share how such are read.',
+      'A headend knows base, contracts and itself; those with bodies of JSON share how such are read, those for people how a run looks.',
       '^src/headends/([^/]+)/',
-      '^src/(base|contracts|headends/$1|headends/shared)/',
+      '^src/(base|contracts|headends/$1|headends/(shared|run-view))/',
     ),
     {
       name: 'a-command-is-one-file',

@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url';
 /** What a package exports, and what starts it: everything in these is used. */
 const entries = ['src/app/index.ts', 'src/app/testkit.ts', 'src/app/main.ts', 'src/adapters/stores/sqlite-worker.ts'];
 /** Folders outside src whose uses count like those of src. Forgeries for the guard are tests. */
-const isProduct = (file: string): boolean => /^(?:src|examples|tools(?!\/guard\/forged))\//u.test(file);
-const users = ['test', 'bench', 'sim', 'deep', 'tools', 'examples'];
+const isProduct = (file: string): boolean => /^(?:src|web|examples|tools(?!\/guard\/forged))\//u.test(file);
+const users = ['test', 'bench', 'sim', 'deep', 'tools', 'examples', 'web'];
 /** The door for tests: `src/<room>/testing.ts`, imported as `#testing/<room>`. */
 const isTestDoor = (file: string): boolean => file.endsWith('/testing.ts');
 
@@ -74,7 +74,10 @@ const exportsOf = ({ declared, passedOn }: Source): readonly string[] => [...dec
 const sourcesIn = (folder: string): readonly string[] =>
   existsSync(folder)
     ? readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !/\/\.planted\b/u.test(entry.parentPath))
+        .filter(
+          (entry) =>
+            entry.isFile() && /\.tsx?$/u.test(entry.name) && !/\/(?:\.planted|node_modules)\b/u.test(entry.parentPath),
+        )
         .map((entry) => resolve(entry.parentPath, entry.name))
     : [];
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, Cloister, RunSession } from 'cloister';
 import { rehearse, virtualClock } from '#testkit';
-import { applyEvent, newRunProgress } from '../../src/headends/cli/shared/run-progress.ts';
+import { applyEvent, newRunView } from '#headends/run-view';
 import { describeTotal } from '../../src/headends/cli/shared/progress.ts';
 import { temporaryFolder } from '../isolation/temporary-folder.ts';
 
@@ -125,7 +125,7 @@ test('the time of every cell is working time, and the time that it waited stands
   }
   expect(cells[0]!.spent.ms).toBe(recorded);
   // The live line tells the same.
-  const progress = newRunProgress();
+  const progress = newRunView();
   for (const event of events) applyEvent(progress, event);
   expect(describeTotal(progress, clock.now())).toMatch(/ · \d+\.\d s, waited 3h00m$/u);
 });

@@ -1,8 +1,8 @@
 // `agents`: lists agents.
 import type { CheckReport } from '#contracts';
+import { plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { plural } from './shared/format.ts';
 import { configOption, createAgentsHint, pathsArgument } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { excerpt, sanitizeLine } from './shared/sanitize-text.ts';

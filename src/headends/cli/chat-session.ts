@@ -1,8 +1,8 @@
 // The session of a chat: shows progress while it works on a message; in between, only what its agents say unasked.
 import type { AgentMessage, Answer, Cloister, ConversationRef, RunEvent, RunOutcome, RunSession } from '#contracts';
+import { applyEvent, newRunView } from '#headends/run-view';
+import type { RunView } from '#headends/run-view';
 import { cliOutcomeJson, missingAgentLines, spawnedLines } from './shared/answer.ts';
-import { newRunProgress, applyEvent } from './shared/run-progress.ts';
-import type { RunProgress } from './shared/run-progress.ts';
 import type { Lines } from './shared/cli-world.ts';
 import type { CommandContext } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
@@ -63,14 +63,14 @@ export const openChatSession = (
   context: CommandContext,
   { eventsBefore, redact, printAbove, printMessage, ...asking }: ChatSessionOptions,
 ): ChatSession => {
-  const runProgress = newRunProgress();
+  const runView = newRunView();
   const mode = progressMode({ ...request, jsonl: false }, context);
   const answered = new NotedAnswers();
   let progress: Progress | undefined;
   let eventsLeft = eventsBefore;
   const view = openAnswerView(request, context);
-  const open = (): Progress => openProgress(mode, context, { runProgress, answer: view.text });
-  const lines = mode === 'tree' ? undefined : openProgress(mode, context, { runProgress });
+  const open = (): Progress => openProgress(mode, context, { runView, answer: view.text });
+  const lines = mode === 'tree' ? undefined : openProgress(mode, context, { runView });
   let isAwaited = true;
   const notice = (words: string): void =>
     progress === undefined ? context.output.err.print(words) : progress.notice(words);
@@ -87,7 +87,7 @@ export const openChatSession = (
     if (isAwaited || event.type === 'session-start') view.note(event);
     const shown = isOld ? undefined : (progress ?? lines);
     if (shown !== undefined) shown.note(event);
-    else if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
+    else if ('id' in event) applyEvent(runView, sanitizeAll(event));
     if (event.type === 'mail' && event.kind === 'answer') answered.note(event.message);
   };
   const showMessage = (message: AgentMessage): void =>
@@ -120,7 +120,7 @@ export const openChatSession = (
     printAnswer: (outcome) => {
       view.print(outcome);
       isAwaited = false;
-      if (mode === 'tree') printTotal(runProgress, context);
+      if (mode === 'tree') printTotal(runView, context);
     },
     showWhileWorking: working,
     notice,
@@ -205,8 +205,8 @@ export const reportLeftWork = (
 };
 
 /** In place of the tree, which was erased. */
-const printTotal = (runProgress: RunProgress, { output: { err }, system }: CommandContext): void =>
-  err.print(err.paint('dim', truncateColumns(describeTotal(runProgress, system.now()), err.columns)));
+const printTotal = (runView: RunView, { output: { err }, system }: CommandContext): void =>
+  err.print(err.paint('dim', truncateColumns(describeTotal(runView, system.now()), err.columns)));
 
 /** A message counts as delivered once the next one is asked for: after it was shown. Never rejects: the outcome says why. */
 const forwardAll = async <T>(items: AsyncIterable<T>, show: (item: T) => void): Promise<void> => {

@@ -13,6 +13,7 @@
 //       said that nobody has seen is shown first.
 import { CloisterError, unknownAgentError } from '#base';
 import type { AgentMessage, Budget, Cloister, ConversationRef, RunSession } from '#contracts';
+import { dateTime, plural } from '#headends/run-view';
 import { chatCommandIn, chatCommandLines } from './chat-commands.ts';
 import { waitForAnswer, openChatSession, reportLater, reportLeftChat, reportLeftWork } from './chat-session.ts';
 import type { AwaitedAnswer, ChatSession } from './chat-session.ts';
@@ -34,7 +35,6 @@ import type { CommandContext, OutputFlags } from './shared/define-command.ts';
 import { cliFailureJson, errorLines, errorValue, exitCode, exitOfError, exitOfOutcome } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { stoppingNotice } from './shared/follow-run.ts';
-import { dateTime, plural } from './shared/format.ts';
 import {
   agentArgument,
   agentsOptions,

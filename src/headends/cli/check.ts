@@ -9,8 +9,9 @@ import type {
   Warning,
   WorstCase,
 } from '#contracts';
+import { count, money, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
-import { describeToolNames, count, money, plural } from './shared/format.ts';
+import { describeToolNames } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
 import { configOption, createAgentsHint, flagOption, pathsArgument } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';

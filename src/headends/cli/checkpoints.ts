@@ -1,12 +1,12 @@
 // `checkpoints`: saved points in runs that a user can return to.
 import type { Checkpoint, CheckpointDiff, Cloister, ConversationRef, RunSession } from '#contracts';
+import { count, dateTime, plural } from '#headends/run-view';
 import { defineCommand, defineGroup } from './shared/define-command.ts';
 import type { CommandContext } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
 import type { RunOutputFlags } from './shared/progress.ts';
-import { count, dateTime, plural } from './shared/format.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';
 import {
   listKnownConversations,

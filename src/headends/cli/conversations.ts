@@ -2,11 +2,11 @@
 import { CloisterError } from '#base';
 import { describeAttachment } from '#contracts';
 import type { Cloister, Conversation, ConversationRef, ConversationSummary, Entry } from '#contracts';
+import { count, dateTime, plural } from '#headends/run-view';
 import { defineCommand, defineGroup } from './shared/define-command.ts';
 import type { CommandContext, OutputFlags } from './shared/define-command.ts';
 import { errorValue, exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
-import { count, dateTime, plural } from './shared/format.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';
 import { listKnownConversations, openToRead, formatConversation, resolveConversation } from './shared/find-and-open.ts';
 import {

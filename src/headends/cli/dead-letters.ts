@@ -1,8 +1,8 @@
 // `dead-letters`: lists messages that nobody received.
 import type { DeadLetters, MailReport } from '#contracts';
+import { dateTime, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { dateTime, plural } from './shared/format.ts';
 import { mailDetailLines, mailHeadLine, mailSizeDetail } from './shared/mail-lines.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
 import { openToRead, resolveRun } from './shared/find-and-open.ts';

@@ -1,7 +1,8 @@
 // `diff`: compares two runs, cell by cell. `−` is the first run, `+` the other.
 import type { CellDiff, CellSide, RunDiff } from '#contracts';
+import { count, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
-import { describeAmendment, count, describeCost, plural } from './shared/format.ts';
+import { describeAmendment, describeCost } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
 import { markDifference } from './shared/mark-difference.ts';
 import { openToRead, resolveRun } from './shared/find-and-open.ts';

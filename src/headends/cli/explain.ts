@@ -1,8 +1,8 @@
 // `explain`: traces everything a cell's model was shown back to its source.
 import type { ExplainedSegment, Explanation, TrailStep } from '#contracts';
+import { plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { plural } from './shared/format.ts';
 import { openToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
 import { requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Printer, Screen } from './shared/output.ts';

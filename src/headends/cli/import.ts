@@ -1,8 +1,8 @@
 // `import`: writes agents of other runtimes as agent files, and reports what is not as it was.
 import type { ImportedFile, ImportReport } from '#contracts';
+import { plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { plural } from './shared/format.ts';
 import { shellWord } from './shared/next-commands.ts';
 import { configOption, flagOption, requiredArgument } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';

@@ -1,8 +1,8 @@
 // `replay`: re-executes a run from its log alone.
 import type { Outcome, ReplayDifference, ReplayReport } from '#contracts';
+import { count, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { count, plural } from './shared/format.ts';
 import { findNamedRun, openForRun } from './shared/find-and-open.ts';
 import { agentsOptions, runArgument, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';

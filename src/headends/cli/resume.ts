@@ -1,10 +1,10 @@
 // `resume`: continues an interrupted run.
 import { CloisterError } from '#base';
 import type { RunSummary } from '#contracts';
+import { dateTime } from '#headends/run-view';
 import type { CliRuntime } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { followRun } from './shared/follow-run.ts';
-import { dateTime } from './shared/format.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
 import { findNamedRun, openForRun, openToRead } from './shared/find-and-open.ts';
 import { agentsOptions, runOutputOptions, flagOption, runArgument, workspaceOption } from './shared/options.ts';

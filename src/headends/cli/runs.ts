@@ -3,9 +3,9 @@
 import { omitUndefined } from '#base';
 import type { RunId } from '#base';
 import type { ConversationRef, QuestionReport, RunSummary } from '#contracts';
+import { count, dateTime, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { count, dateTime, plural } from './shared/format.ts';
 import { cloisterCommand, continueCommand } from './shared/next-commands.ts';
 import { openToRead } from './shared/find-and-open.ts';
 import { workspaceOption } from './shared/options.ts';

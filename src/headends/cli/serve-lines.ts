@@ -1,7 +1,7 @@
 // What `serve` prints: addresses, examples, requests and runs.
 import { errorCatalogue, isObject, parseStrictJson } from '#base';
 import type { Json, JsonObject } from '#base';
-import { clockTime, count, formatDuration, money, plural } from './shared/format.ts';
+import { clockTime, count, formatDuration, money, plural } from '#headends/run-view';
 import type { Paint } from './shared/output.ts';
 import type { ServerBanner, ServeLine } from './shared/cli-world.ts';
 import { shellWord } from './shared/next-commands.ts';

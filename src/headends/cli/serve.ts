@@ -4,13 +4,13 @@
 //       them.
 //   serve-stop-bounded. An immediate stop waits for nothing longer than `immediateStopMs`.
 import { InvalidArgumentError } from 'commander';
+import { plural } from '#headends/run-view';
 import type { CliSystem, RunningServer, ServeLine, ServeOptions } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { CommandContext, OptionSpec } from './shared/define-command.ts';
 import { exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { describeStrayError } from './shared/follow-run.ts';
-import { plural } from './shared/format.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
 import {
   configOption,

@@ -7,7 +7,7 @@ import type {
   TranscriptEntry,
   TranscriptResult,
 } from '#contracts';
-import { clockTime, formatDuration, plural } from './shared/format.ts';
+import { clockTime, formatDuration, plural } from '#headends/run-view';
 import type { Screen, Style } from './shared/output.ts';
 import { padEnd, sanitizeLine, truncateColumns, width, wrapLines, wrapText } from './shared/sanitize-text.ts';
 import { cellsInTreeOrder, rowText, stateMark } from './shared/tree.ts';

@@ -1,14 +1,7 @@
 // Formats what fills each context window, as a bar, and what was dropped.
 import type { Category, CellWindow, WindowChange } from '#contracts';
-import {
-  clockTime,
-  count,
-  plural,
-  compactNumber,
-  describeClamp,
-  windowLimitReasons,
-  describeTrim,
-} from './shared/format.ts';
+import { clockTime, compactNumber, count, plural } from '#headends/run-view';
+import { describeClamp, windowLimitReasons, describeTrim } from './shared/format.ts';
 import type { Screen, Style } from './shared/output.ts';
 import { truncateColumns, excerpt, wrapText } from './shared/sanitize-text.ts';
 import { cellsInTreeOrder, rowText } from './shared/tree.ts';

@@ -2,19 +2,12 @@
 import type { CellId, RecordedBy, RunId } from '#base';
 import { describeAttachment } from '#contracts';
 import type { CellReport, Cloister, Outcome, QuestionReport, RunReport, TaskReport } from '#contracts';
+import { applyEvent, count, dateTime, formatDuration, newRunView, plural } from '#headends/run-view';
 import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
 import { causeLines } from './shared/cause-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
-import {
-  describeCacheUse,
-  count,
-  dateTime,
-  formatDuration,
-  describeCost,
-  plural,
-  waitedText,
-} from './shared/format.ts';
+import { describeCacheUse, describeCost, waitedText } from './shared/format.ts';
 import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
 import { eventLine } from './shared/event-line.ts';
 import { openGraphFile } from './shared/graph-file.ts';
@@ -26,7 +19,6 @@ import type { OperationView } from './shared/operations.ts';
 import { flagOption, optionalArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { waitingLines } from './shared/question-lines.ts';
-import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import { excerpt, padEnd, sanitizeAll, sanitizeLine, width } from './shared/sanitize-text.ts';
 import { figureLines } from './shared/summary-lines.ts';
 import { resultLines, taskLines } from './shared/task-lines.ts';
@@ -284,9 +276,9 @@ const cellList = (heading: string, cells: readonly (readonly [name: string, fact
 const cellName = ({ cell, agent }: CellReport): string => (cell.startsWith(agent) ? cell : `${cell} ${rowText(agent)}`);
 
 const eventLines = (report: RunReport): readonly string[] => {
-  const runProgress = newRunProgress();
+  const runView = newRunView();
   return report.events.flatMap((event) => {
-    applyEvent(runProgress, event);
-    return eventLine(event, runProgress, true) ?? [];
+    applyEvent(runView, event);
+    return eventLine(event, runView, true) ?? [];
   });
 };

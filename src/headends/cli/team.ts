@@ -1,13 +1,13 @@
 // `team`: runs a task graph that a coordinator planned or a user wrote.
 import { CloisterError } from '#base';
 import type { Agent, Cloister, DrawableTask, RunOutcome, TaskReport, TaskSpec, TeamSession } from '#contracts';
+import { count, plural } from '#headends/run-view';
 import type { CliFiles, TaskInput } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { CommandContext } from './shared/define-command.ts';
 import { UsageError } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
 import type { FinishNotes } from './shared/follow-run.ts';
-import { count, plural } from './shared/format.ts';
 import { checkOutputWritable, openGraphFile, readIfExists } from './shared/graph-file.ts';
 import type { GraphFile } from './shared/graph-file.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';

@@ -1,10 +1,10 @@
 // `verify`: tests the isolation of an agent and its sub-agents with pairs of runs.
 import type { VerifyDifference } from '#contracts';
+import { count, plural } from '#headends/run-view';
 import type { VerifyResult } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { CommandContext, OutputFlags } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { count, plural } from './shared/format.ts';
 import { openLiveScreen } from './shared/live-screen.ts';
 import { markDifference } from './shared/mark-difference.ts';
 import { agentsOptions, positiveInteger, requiredArgument, valueOption, wholeNumber } from './shared/options.ts';

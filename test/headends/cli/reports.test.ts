@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { publicFailure } from '#base';
 import { describeCause } from '#contracts';
 import type { DurableEvent } from '#contracts';
+import { newRunView } from '#headends/run-view';
 import { refusalLines } from '../../../src/headends/cli/shared/audit-lines.ts';
 import { eventLine } from '../../../src/headends/cli/shared/event-line.ts';
-import { newRunProgress } from '../../../src/headends/cli/shared/run-progress.ts';
 import { childId, cli, emulate, leadId, reportOf, runId, scene, startAt, summaryOf } from './driver.ts';
 
 const finOf = (stderr: string): readonly string[] => {
@@ -262,7 +262,7 @@ test('a refused call is listed with the path to the agent', () => {
   expect(refusalLines([refused], (_, text) => text)).toEqual([
     '  call refused: a > b > a: An agent cannot call one of its own callers.',
   ]);
-  expect(eventLine(refused, newRunProgress(), false)).toContain('own callers. Path: a > b > a.');
+  expect(eventLine(refused, newRunView(), false)).toContain('own callers. Path: a > b > a.');
 });
 
 test('show says which cells blocked the process, and only then', async () => {

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from 'cloister';
+import { applyEvent, newRunView } from '#headends/run-view';
 import { newTextRenderer, openAnswerView } from '../../../src/headends/cli/shared/answer-view.ts';
 import { eventLine, fitEventLine } from '../../../src/headends/cli/shared/event-line.ts';
 import { renderText } from '../../../src/headends/cli/shared/markdown.ts';
 import { openOutput } from '../../../src/headends/cli/shared/output.ts';
 import { openProgress } from '../../../src/headends/cli/shared/progress.ts';
-import { applyEvent, newRunProgress } from '../../../src/headends/cli/shared/run-progress.ts';
 import { sanitizeBlock } from '../../../src/headends/cli/shared/sanitize-text.ts';
 import { testRuns } from '../../test-seed.ts';
 import { eventsOf, leadId, runId, scene, startAt } from './driver.ts';
@@ -120,7 +120,7 @@ const show = (given: readonly Step[], { columns, rows, mode, plain, colour }: Se
   const world = { terminal, output, system };
   const view = openAnswerView({ json: false, verbose: false, plain, stream: false }, world);
   const progress = openProgress(mode, world, { answer: view.text });
-  const shadow = newRunProgress();
+  const shadow = newRunView();
   const eventLines: (readonly string[])[] = [];
   const note = (event: RunEvent): void => {
     view.note(event);

@@ -1,8 +1,7 @@
 // Formats the findings of an audit.
 import type { AuditReport, DurableEvent } from '#contracts';
-import { newRunProgress, applyEvent } from './run-progress.ts';
+import { applyEvent, count, newRunView, plural } from '#headends/run-view';
 import { describeRefusal, describeRefusedCall } from './event-line.ts';
-import { count, plural } from './format.ts';
 import type { Paint } from './output.ts';
 
 /** Report and events must be sanitized. */
@@ -25,10 +24,10 @@ export const auditLines = (report: AuditReport, events: readonly DurableEvent[],
 
 /** Every refused crossing of a run (sender, receiver, kind and reason), and every refused call of an agent with the path to it. */
 export const refusalLines = (events: readonly DurableEvent[], paint: Paint): readonly string[] => {
-  const runProgress = newRunProgress();
-  for (const event of events) applyEvent(runProgress, event);
+  const runView = newRunView();
+  for (const event of events) applyEvent(runView, event);
   return events.flatMap((event) => {
-    if (event.type === 'crossing-refused') return [`  ${paint('yellow', describeRefusal(event, runProgress))}`];
+    if (event.type === 'crossing-refused') return [`  ${paint('yellow', describeRefusal(event, runView))}`];
     const isRefusedCall = event.type === 'tool-end' && event.path !== undefined;
     return isRefusedCall ? [`  ${paint('yellow', describeRefusedCall(event))}`] : [];
   });

@@ -1,7 +1,7 @@
 // Why things in a run failed, at every depth.
 import { describeCause } from '#contracts';
 import type { Cause } from '#contracts';
-import { count } from './format.ts';
+import { count } from '#headends/run-view';
 import { cloisterCommand } from './next-commands.ts';
 import type { Screen } from './output.ts';
 import { sanitizeLine, truncateColumns, width, wrapText } from './sanitize-text.ts';

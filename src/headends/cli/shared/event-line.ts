@@ -3,28 +3,26 @@ import { limitSentence } from '#base';
 import type { CellId } from '#base';
 import type { DurableEvent, EventError } from '#contracts';
 import {
-  describeAmendment,
-  describeCacheUse,
-  describeClamp,
-  describeTrim,
+  cellName,
   clockTime,
   compactNumber,
   count,
+  crossingEndName,
   formatDuration,
-  describeCost,
   plural,
-} from './format.ts';
-import { cellName, crossingEndName, toolNameOf } from './run-progress.ts';
-import type { RunProgress } from './run-progress.ts';
+  toolNameOf,
+} from '#headends/run-view';
+import type { RunView } from '#headends/run-view';
+import { describeAmendment, describeCacheUse, describeClamp, describeTrim, describeCost } from './format.ts';
 import { excerpt, sanitizeLine, width, wrapText } from './sanitize-text.ts';
 
 const [excerptColumns, detailColumns] = [72, 160];
 
 /** Null for events shown only with --verbose. The event must be sanitized. */
-export const eventLine = (event: DurableEvent, runProgress: RunProgress, verbose: boolean): string | null => {
-  const tool = toolNameOf(runProgress, event.cell);
-  const words = describeEvent(event, runProgress, { child: tool !== null, verbose });
-  const who = tool === null ? event.agent : `child:${cellName(runProgress, tool, event.agent, event.cell)}`;
+export const eventLine = (event: DurableEvent, runView: RunView, verbose: boolean): string | null => {
+  const tool = toolNameOf(runView, event.cell);
+  const words = describeEvent(event, runView, { child: tool !== null, verbose });
+  const who = tool === null ? event.agent : `child:${cellName(runView, tool, event.agent, event.cell)}`;
   return words === null ? null : `${clockTime(event.at)} ${who}  ${words}`;
 };
 
@@ -38,12 +36,12 @@ export const fitEventLine = (line: string, columns: number): readonly string[] =
 const hangColumns = 9;
 
 /** Describes a refused crossing, for `show`, `audit` and the demo alike. */
-export const describeRefusal = (event: DurableEvent & { type: 'crossing-refused' }, runProgress: RunProgress): string =>
-  `crossing refused: ${event.kind} ${crossingEndName(runProgress, event.from)} → ${crossingEndName(runProgress, event.to)}: ${event.reason}`;
+export const describeRefusal = (event: DurableEvent & { type: 'crossing-refused' }, runView: RunView): string =>
+  `crossing refused: ${event.kind} ${crossingEndName(runView, event.from)} → ${crossingEndName(runView, event.to)}: ${event.reason}`;
 
 type EventView = { readonly child: boolean; readonly verbose: boolean };
 
-const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, verbose }: EventView): string | null => {
+const describeEvent = (event: DurableEvent, runView: RunView, { child, verbose }: EventView): string | null => {
   switch (event.type) {
     case 'session-start':
       if (child && !verbose) return event.passedOver === undefined ? null : describePassedOver(event.passedOver);
@@ -59,13 +57,13 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'tool-end':
       return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}${pathSuffix(event)}`;
     case 'child-start':
-      return isCoveredByTask(event.cell, runProgress, verbose)
+      return isCoveredByTask(event.cell, runView, verbose)
         ? null
-        : `→ ${cellName(runProgress, event.childAgent, event.childAgent, event.child)}  started`;
+        : `→ ${cellName(runView, event.childAgent, event.childAgent, event.child)}  started`;
     case 'child-end':
-      return isCoveredByTask(event.cell, runProgress, verbose)
+      return isCoveredByTask(event.cell, runView, verbose)
         ? null
-        : `← ${cellName(runProgress, event.childAgent, event.childAgent, event.child)}  ${event.status} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}`;
+        : `← ${cellName(runView, event.childAgent, event.childAgent, event.child)}  ${event.status} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error, verbose)}`;
     case 'question':
       return `asks a person: ${event.tool} ${excerpt(JSON.stringify(event.args), excerptColumns)} (${event.question})`;
     case 'ruling':
@@ -77,13 +75,13 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
           : null
         : `question ${event.question}: ${event.state}`;
     case 'wait-start':
-      return event.for === undefined ? `waiting ${formatDuration(event.ms)}` : describeSpawnedWait(event, runProgress);
+      return event.for === undefined ? `waiting ${formatDuration(event.ms)}` : describeSpawnedWait(event, runView);
     case 'crossing':
       return verbose
-        ? `crossing ${event.kind} ${crossingEndName(runProgress, event.from)} → ${crossingEndName(runProgress, event.to)} under grant "${event.grant}", ${plural(event.bytes, 'byte')}`
+        ? `crossing ${event.kind} ${crossingEndName(runView, event.from)} → ${crossingEndName(runView, event.to)} under grant "${event.grant}", ${plural(event.bytes, 'byte')}`
         : null;
     case 'crossing-refused':
-      return describeRefusal(event, runProgress);
+      return describeRefusal(event, runView);
     case 'window-clamp':
       return `window ${describeClamp(event)}`;
     case 'window-trim':
@@ -91,7 +89,7 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'mail':
       return describeMail(event, verbose);
     case 'task':
-      return describeTask(event, runProgress, verbose);
+      return describeTask(event, runView, verbose);
     case 'session-end':
       return child && !verbose
         ? null
@@ -105,7 +103,7 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
   }
 };
 
-const describeSpawnedWait = ({ cell, ms }: DurableEvent & { type: 'wait-start' }, { cells }: RunProgress): string => {
+const describeSpawnedWait = ({ cell, ms }: DurableEvent & { type: 'wait-start' }, { cells }: RunView): string => {
   const open = [...(cells.get(cell)?.activities.values() ?? [])].filter(({ type }) => type === 'child');
   const names = excerpt(open.map(({ name }) => name).join(', '), excerptColumns);
   return `has answered; waiting for the work of ${names}, ${formatDuration(ms)} at most`;
@@ -125,22 +123,18 @@ const describeMail = (event: DurableEvent & { type: 'mail' }, verbose: boolean):
 };
 
 /** While a team has open tasks, the cells it starts belong to them and are covered by their lines. */
-const isCoveredByTask = (cell: CellId, { cells, openTasks }: RunProgress, verbose: boolean): boolean =>
+const isCoveredByTask = (cell: CellId, { cells, openTasks }: RunView, verbose: boolean): boolean =>
   !verbose && openTasks.size > 0 && cells.get(cell)?.parent === null;
 
 /** Leaves out status changes that a waiting user does not care about. */
-const describeTask = (
-  event: DurableEvent & { type: 'task' },
-  runProgress: RunProgress,
-  verbose: boolean,
-): string | null => {
+const describeTask = (event: DurableEvent & { type: 'task' }, runView: RunView, verbose: boolean): string | null => {
   const { task, title, assignee, status, attempt, reason, at, cell } = event;
-  if (runProgress.cells.get(cell)?.plansOnly === true) return null;
+  if (runView.cells.get(cell)?.plansOnly === true) return null;
   const isAgain = status === 'pending' && attempt > 0;
   if (!verbose && !isAgain && (status === 'pending' || status === 'ready')) return null;
   const who = assignee === null ? '' : ` (${sanitizeLine(assignee)})`;
-  const { startedAt = null, cell: works = null } = runProgress.tasks.get(task) ?? {};
-  const downMs = works === null ? 0 : (runProgress.cells.get(works)?.downMs ?? 0);
+  const { startedAt = null, cell: works = null } = runView.tasks.get(task) ?? {};
+  const downMs = works === null ? 0 : (runView.cells.get(works)?.downMs ?? 0);
   const ended = status === 'completed' || status === 'failed' || isAgain;
   const took = ended && startedAt !== null ? ` ${formatDuration(at - startedAt - downMs)}` : '';
   const why = reason === null ? '' : `: ${sanitizeLine(reason.text)}`;

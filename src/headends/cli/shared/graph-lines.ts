@@ -4,7 +4,7 @@
 //   graph-lines-sanitized. Titles, names and reasons are foreign text: they are sanitized before they reach the terminal.
 import { graphLayers, listEdges } from '#base';
 import type { DrawableTask, TaskStatus } from '#contracts';
-import { count } from './format.ts';
+import { count } from '#headends/run-view';
 import type { Paint, Style } from './output.ts';
 import { excerpt, padEnd, truncateColumns, width as widthOf } from './sanitize-text.ts';
 

@@ -1,6 +1,6 @@
 // Formats messages: sender, recipient, state and time.
 import type { MailReport } from '#contracts';
-import { clockTime, count, formatDuration, plural } from './format.ts';
+import { clockTime, count, formatDuration, plural } from '#headends/run-view';
 import type { Screen, Style } from './output.ts';
 import { truncateColumns, sanitizeLine, padEnd, width } from './sanitize-text.ts';
 

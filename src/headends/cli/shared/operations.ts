@@ -1,7 +1,7 @@
 // The operations of a run, read from its events, in the form that `fork --at` takes.
 import type { CellId } from '#base';
 import type { DurableEvent } from '#contracts';
-import { formatDuration } from './format.ts';
+import { formatDuration } from '#headends/run-view';
 import type { Screen } from './output.ts';
 import { tableLines } from './table.ts';
 import { excerpt } from './sanitize-text.ts';

@@ -1,18 +1,25 @@
 // The progress of a run: a live tree, plain lines, or nothing. Always on stderr.
 import type { RunEvent, Task } from '#contracts';
-import { activityText, newRunProgress, applyEvent } from './run-progress.ts';
-import type { RunProgress, CellProgress } from './run-progress.ts';
+import {
+  activityText,
+  applyEvent,
+  compactNumber,
+  formatDuration,
+  newRunView,
+  plural,
+  waitedMsUntil,
+} from '#headends/run-view';
+import type { CellView, RunView } from '#headends/run-view';
 import type { AnswerFlags, AnswerView } from './answer-view.ts';
 import type { CommandContext, OutputFlags } from './define-command.ts';
 import { eventLine, fitEventLine } from './event-line.ts';
-import { formatDuration, describeCost, plural, compactNumber, waitedText } from './format.ts';
+import { describeCost, waitedText } from './format.ts';
 import { graphScreen } from './task-lines.ts';
 import { HeldPrints, openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import { sanitizeAll, truncateColumns } from './sanitize-text.ts';
 import { cellsInTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
-import { waitedMsUntil } from './waiting-time.ts';
 
 export type Progress = {
   note(event: RunEvent): void;
@@ -44,7 +51,7 @@ export const progressMode = (
 /** What is known about a run in addition to new events. */
 type RunSnapshot = {
   /** Built from the events so far. */
-  readonly runProgress?: RunProgress;
+  readonly runView?: RunView;
   /** The tasks of a team in their current state. */
   readonly tasks?: (() => Iterable<Task>) | undefined;
   /** The answer on a terminal, as far as it is written. */
@@ -57,15 +64,15 @@ type ProgressWorld = Pick<CommandContext, 'output' | 'terminal' | 'system'>;
 export const openProgress = (
   mode: ProgressMode,
   world: ProgressWorld,
-  { runProgress = newRunProgress(), tasks, answer = null }: RunSnapshot = {},
+  { runView = newRunView(), tasks, answer = null }: RunSnapshot = {},
 ): Progress => {
   const { err } = world.output;
   switch (mode) {
     case 'tree':
-      return openTree(world, { runProgress, tasks, answer });
+      return openTree(world, { runView, tasks, answer });
     case 'lines':
     case 'verbose':
-      return openLines(world, { verbose: mode === 'verbose', runProgress, answer });
+      return openLines(world, { verbose: mode === 'verbose', runView, answer });
     case 'none':
       return { ...openPlainScreen(), note: () => {}, notice: (words) => err.print(words) };
   }
@@ -89,12 +96,12 @@ const openPlainScreen = (): PlainScreen => {
 
 type LinesOptions = {
   readonly verbose: boolean;
-  readonly runProgress: RunProgress;
+  readonly runView: RunView;
   readonly answer: AnswerView['text'];
 };
 
 /** On a terminal, lines are printed above the end of the answer, which is still being written. */
-const openLines = (world: ProgressWorld, { verbose, runProgress, answer }: LinesOptions): Progress => {
+const openLines = (world: ProgressWorld, { verbose, runView, answer }: LinesOptions): Progress => {
   const { err } = world.output;
   const screen = answer === null ? openPlainScreen() : openAnswerScreen(world, answer, () => []);
   const fit = (line: string): readonly string[] =>
@@ -104,8 +111,8 @@ const openLines = (world: ProgressWorld, { verbose, runProgress, answer }: Lines
     note: (event) => {
       if (!('id' in event)) return;
       const sanitized = sanitizeAll(event);
-      applyEvent(runProgress, sanitized);
-      const line = eventLine(sanitized, runProgress, verbose);
+      applyEvent(runView, sanitized);
+      const line = eventLine(sanitized, runView, verbose);
       if (line !== null) screen.printAbove(() => err.print(...fit(line)));
     },
     notice: (words) => screen.printAbove(() => err.print(words)),
@@ -142,7 +149,7 @@ const openAnswerScreen = (
 
 const openTree = (
   world: ProgressWorld,
-  { runProgress, tasks, answer = null }: RunSnapshot & { readonly runProgress: RunProgress },
+  { runView, tasks, answer = null }: RunSnapshot & { readonly runView: RunView },
 ): Progress => {
   const {
     output: { err },
@@ -151,12 +158,12 @@ const openTree = (
   let notice = '';
   const drawing: Drawing = ({ columns, linesMax }) => {
     const footer = notice === '' ? [] : [err.paint('yellow', truncateColumns(notice, columns))];
-    if (runProgress.tasks.size > 0) {
-      const total = describeTotal(runProgress, system.now());
+    if (runView.tasks.size > 0) {
+      const total = describeTotal(runView, system.now());
       const screen = { columns, linesMax: linesMax - footer.length, paint: err.paint };
-      return [...graphScreen({ runProgress, tasks: tasks?.(), total }, screen), ...footer];
+      return [...graphScreen({ runView, tasks: tasks?.(), total }, screen), ...footer];
     }
-    const all = progressRows(runProgress, system.now());
+    const all = progressRows(runView, system.now());
     // Room for the heading, the total and, if rows are left out, a line that says so.
     const roomy = pickRows(all, linesMax - footer.length - 2);
     const { rows, hidden } = roomy.hidden === 0 ? roomy : pickRows(all, linesMax - footer.length - 3);
@@ -164,7 +171,7 @@ const openTree = (
     return [
       ...treeLines(rows, columns, err.paint),
       ...more,
-      err.paint('dim', truncateColumns(describeTotal(runProgress, system.now()), columns)),
+      err.paint('dim', truncateColumns(describeTotal(runView, system.now()), columns)),
       ...footer,
     ];
   };
@@ -172,7 +179,7 @@ const openTree = (
   return {
     ...screen,
     note: (event) => {
-      if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
+      if ('id' in event) applyEvent(runView, sanitizeAll(event));
     },
     notice: (words) => {
       notice = words;
@@ -182,8 +189,8 @@ const openTree = (
   };
 };
 
-const progressRows = (runProgress: RunProgress, now: number): readonly TreeRow[] =>
-  cellsInTreeOrder([...runProgress.cells.values()]).map(({ node: view, branch }) => ({
+const progressRows = (runView: RunView, now: number): readonly TreeRow[] =>
+  cellsInTreeOrder([...runView.cells.values()]).map(({ node: view, branch }) => ({
     state: view.status ?? (view.wait.since === null ? 'running' : 'waiting'),
     branch,
     name: rowText(view.agent),
@@ -197,16 +204,16 @@ const progressRows = (runProgress: RunProgress, now: number): readonly TreeRow[]
   }));
 
 /** Its working time. */
-const elapsedMs = ({ startedAt, downMs, wait, endedAt }: CellProgress, now: number): number => {
+const elapsedMs = ({ startedAt, downMs, wait, endedAt }: CellView, now: number): number => {
   if (endedAt !== null) return endedAt - startedAt - downMs - wait.waitedMs;
   // Whole tenths of a second, so that the drawing changes no more often than it is drawn.
   return Math.max(0, Math.floor((now - startedAt - downMs - waitedMsUntil(wait, now)) / 100) * 100);
 };
 
 /** The totals of a run so far, on one line. */
-export const describeTotal = (runProgress: RunProgress, now: number): string => {
-  const cells = [...runProgress.cells.values()];
-  const sum = (of: (view: CellProgress) => number): number => cells.reduce((total, view) => total + of(view), 0);
+export const describeTotal = (runView: RunView, now: number): string => {
+  const cells = [...runView.cells.values()];
+  const sum = (of: (view: CellView) => number): number => cells.reduce((total, view) => total + of(view), 0);
   const usd = cells.some((view) => view.usd === null) ? null : sum((view) => view.usd ?? 0);
   const root = cells.find(({ parent }) => parent === null);
   const tokens = `${compactNumber(sum((view) => view.inputTokens))} in, ${compactNumber(sum((view) => view.outputTokens))} out`;

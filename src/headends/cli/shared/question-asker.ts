@@ -5,10 +5,10 @@
 //   prompt-alone. While a question is asked, nothing else is written to the terminal.
 import { CloisterError } from '#base';
 import type { Cloister, QuestionReport, RunEvent, RunSession } from '#contracts';
+import { plural } from '#headends/run-view';
 import type { Lines } from './cli-world.ts';
 import type { CommandContext } from './define-command.ts';
 import { errorLines, errorValue } from './errors.ts';
-import { plural } from './format.ts';
 import { askCommand, usedArgumentsLines } from './question-lines.ts';
 import { promptForAnswer } from './question-prompt.ts';
 import type { PersonAnswer } from './question-prompt.ts';

@@ -5,7 +5,7 @@
 import type { JsonObject, RunId } from '#base';
 import { operatorRight } from '#contracts';
 import type { QuestionReport } from '#contracts';
-import { dateTime, plural } from './format.ts';
+import { dateTime, plural } from '#headends/run-view';
 import { cloisterCommand, shellWord } from './next-commands.ts';
 import type { Screen } from './output.ts';
 import {

@@ -1,7 +1,8 @@
 // The summary of a run's usage, as a tree: a cell's line includes its children's figures, the line below has its own. With
 // --verbose also each model with its tokens and cost, and the traffic of every model, tool and sub-agent.
 import type { CellReport, Figures, ModelFigures, RunReport, Spent, Traffic } from '#contracts';
-import { compactNumber, count, formatDuration, money, waitedText } from './format.ts';
+import { compactNumber, count, formatDuration, money } from '#headends/run-view';
+import { waitedText } from './format.ts';
 import type { Screen } from './output.ts';
 import { tableLines } from './table.ts';
 import type { Column } from './table.ts';

@@ -1,11 +1,10 @@
 // The tasks of a team's run, one line each: live, with what each is doing now, at the end, and for `show`.
 import type { CellId } from '#base';
 import type { DrawableTask, TaskReport } from '#contracts';
-import { count, plural } from './format.ts';
+import { activityText, count, plural } from '#headends/run-view';
+import type { RunView } from '#headends/run-view';
 import { finalGraphLines, graphLines, statusesByWeight, taskSigns } from './graph-lines.ts';
 import type { Paint, Screen } from './output.ts';
-import { activityText } from './run-progress.ts';
-import type { RunProgress } from './run-progress.ts';
 import { excerpt, truncateColumns } from './sanitize-text.ts';
 
 const reportLinesMax = 60;
@@ -47,7 +46,7 @@ export const resultLines = (tasks: readonly TaskReport[], { paint, columns }: Sc
 type GraphScreen = { readonly columns: number; readonly linesMax: number; readonly paint: Paint };
 
 type GraphScreenContent = {
-  readonly runProgress: RunProgress;
+  readonly runView: RunView;
   /** All tasks in their current state; if undefined, those known from events. */
   readonly tasks: Iterable<DrawableTask> | undefined;
   /** One line with the usage so far. */
@@ -62,20 +61,20 @@ export const graphScreen = (
   shown: GraphScreenContent,
   { columns, linesMax, paint }: GraphScreen,
 ): readonly string[] => {
-  const { runProgress, total } = shown;
+  const { runView, total } = shown;
   const all = [...(shown.tasks ?? [])];
-  const tasks = all.length > 0 ? all : [...runProgress.tasks.values()];
+  const tasks = all.length > 0 ? all : [...runView.tasks.values()];
   const height = Math.max(1, Math.min(linesMax - 2, finalMax));
   return [
     paint(
       'dim',
       truncateColumns(
-        `  ${plural(tasks.length, 'task')}: ${describeTaskCounts(tasks)}${describeCoordinator(runProgress)}`,
+        `  ${plural(tasks.length, 'task')}: ${describeTaskCounts(tasks)}${describeCoordinator(runView)}`,
         columns,
       ),
     ),
     ...graphLines(
-      tasks.map((task) => withActivity(task, runProgress)),
+      tasks.map((task) => withActivity(task, runView)),
       { width: columns, height, paint },
     ),
     paint('dim', truncateColumns(total, columns)),
@@ -92,14 +91,14 @@ const describeTaskCounts = (tasks: readonly Pick<DrawableTask, 'status'>[]): str
 };
 
 /** For a running task, shows what its cell is doing in place of the reason. */
-const withActivity = (task: DrawableTask, { cells, tasks }: RunProgress): DrawableTask => {
+const withActivity = (task: DrawableTask, { cells, tasks }: RunView): DrawableTask => {
   if (task.status !== 'running') return task;
   const cell = cells.get(tasks.get(task.id)?.cell ?? ('' as CellId));
   return cell === undefined ? task : { ...task, reason: { code: 'failed', text: activityText(cell) } };
 };
 
 /** When no task is open, the coordinator is writing the answer. */
-const describeCoordinator = ({ cells, tasks, openTasks }: RunProgress): string => {
+const describeCoordinator = ({ cells, tasks, openTasks }: RunView): string => {
   if (openTasks.size > 0) return '';
   const ofTasks = new Set([...tasks.values()].map(({ cell }) => cell));
   const working = [...cells.values()].find(

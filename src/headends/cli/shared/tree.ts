@@ -1,7 +1,7 @@
 // Cells as a tree, one line each, fitted to the terminal.
 import type { CellId } from '#base';
 import type { CellReport, RunReport } from '#contracts';
-import { formatDuration, money, compactNumber } from './format.ts';
+import { compactNumber, formatDuration, money } from '#headends/run-view';
 import type { Paint, Style } from './output.ts';
 import { truncateColumns, sanitizeLine, padEnd, padStart, width } from './sanitize-text.ts';
 

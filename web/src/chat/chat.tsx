@@ -1,0 +1,2 @@
+// The chat with an agent.
+export const Chat = () => <div class="pane-empty" />;

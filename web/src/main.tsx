@@ -1,0 +1,51 @@
+// The studio. It opens what it was given (a file, or a server and a token), then draws.
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { address, followAddress } from './address.ts';
+import { openKeptSource, readKeptRun } from './kept-source.ts';
+import { forgetToken, openServerSource, takeToken } from './server-source.ts';
+import { Shell } from './shell/shell.tsx';
+import { agents, followRun, me, problem, readQuestions, run, source } from './state.ts';
+import { SourceProblem } from './source.ts';
+import type { AgentFacts } from './source.ts';
+import { followKeys } from './ui/keys.ts';
+import './styles/index.css';
+
+const questionsEveryMs = 5_000;
+
+const open = async (): Promise<void> => {
+  const kept = readKeptRun();
+  const token = kept === null ? takeToken() : null;
+  if (kept === null && token === null)
+    throw new SourceProblem(
+      'token_missing',
+      'This page needs the link with its token.',
+      'Start studio again, or paste a token.',
+    );
+  source.value = kept === null ? openServerSource(token!) : openKeptSource(kept);
+  if (kept !== null && address.value.run === undefined) address.value = { page: 'chat', run: kept.run };
+  me.value = await source.value.me();
+  if (kept === null) agents.value = (await source.value.get<{ agents: readonly AgentFacts[] }>('')).agents;
+  followRun();
+  if (kept !== null) return;
+  await readQuestions().catch(() => undefined);
+  setInterval(() => void readQuestions().catch(() => undefined), questionsEveryMs);
+  // A question of the run that is shown is known at once.
+  let asked = 0;
+  effect(() => {
+    const shown = run.value;
+    if (shown === null) return;
+    void shown.version.value;
+    const now = shown.view.questions.size;
+    if (now !== asked) void readQuestions().catch(() => undefined);
+    asked = now;
+  });
+};
+
+followAddress();
+followKeys();
+render(<Shell />, document.getElementById('page')!);
+open().catch((error: SourceProblem) => {
+  if (error.status === 401) forgetToken();
+  problem.value = error;
+});

@@ -1,0 +1,2 @@
+// The audit of the run.
+export const Audit = () => <div class="pane-empty" />;

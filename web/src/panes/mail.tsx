@@ -1,0 +1,2 @@
+// Messages between agents.
+export const Mail = () => <div class="pane-empty" />;

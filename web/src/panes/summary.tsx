@@ -1,0 +1,2 @@
+// What was spent.
+export const Summary = () => <div class="pane-empty" />;

@@ -1,0 +1,2 @@
+// The task graph of a team.
+export const Tasks = () => <div class="pane-empty" />;

@@ -1,0 +1,2 @@
+// What each model was shown and said.
+export const TranscriptPane = () => <div class="pane-empty" />;

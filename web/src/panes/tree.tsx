@@ -1,0 +1,2 @@
+// Cells as a tree.
+export const Tree = () => <div class="pane-empty" />;

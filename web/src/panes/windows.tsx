@@ -1,0 +1,2 @@
+// What fills each window.
+export const Windows = () => <div class="pane-empty" />;

@@ -1,0 +1,2 @@
+// Cells as walled rooms over time.
+export const Rooms = () => <div class="pane-empty" />;

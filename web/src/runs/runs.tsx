@@ -1,0 +1,2 @@
+// The list of runs.
+export const Runs = () => <div class="pane-empty" />;

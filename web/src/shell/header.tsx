@@ -1,0 +1,111 @@
+// The header: where one is, and how the shown run stands.
+import { count, formatDuration, money } from '#headends/run-view';
+import { address, go, pages } from '../address.ts';
+import type { Page } from '../address.ts';
+import { agents, me, questions, run } from '../state.ts';
+import { Status, statusLooks } from '../ui/parts.tsx';
+
+const titles: Readonly<Record<Page, string>> = { chat: 'Chat', runs: 'Runs', agents: 'Agents', questions: 'Questions' };
+
+export const Header = () => (
+  <header class="header">
+    <a class="logo" href="#/chat" aria-label="Cloister, first page">
+      <Logo /> <span>cloister</span>
+    </a>
+    <nav class="header-nav" aria-label="Pages">
+      {pages.map((page) => (
+        <a
+          key={page}
+          href={`#/${page}`}
+          class="header-link"
+          aria-current={address.value.page === page ? 'page' : undefined}
+        >
+          {titles[page]}
+          {page === 'questions' && questions.value.length > 0 ? <b class="count">{questions.value.length}</b> : null}
+        </a>
+      ))}
+    </nav>
+    <Crumbs />
+    <span class="header-space" />
+    <RunStatus />
+  </header>
+);
+
+const Logo = () => (
+  <svg viewBox="0 0 16 16" width="20" height="20" aria-hidden="true">
+    <path d="M6 14V12H2V2h12v10h-4v2" fill="none" stroke="currentColor" stroke-width="2" />
+    <path d="M8 14V7M5.800 9 8 6.600 10.200 9" fill="none" stroke="var(--goal)" stroke-width="1.800" />
+  </svg>
+);
+
+/** The agent and the conversation can be changed; the run is named. */
+const Crumbs = () => {
+  const { page, agent, conversation, run: id } = address.value;
+  if (page !== 'chat' || me.value === null) return <Workspace />;
+  const facts = run.value?.facts.value;
+  const shown = agent ?? facts?.agent ?? agents.value[0]?.name;
+  if (shown === undefined) return null;
+  const talk = conversation ?? facts?.conversation?.name;
+  return (
+    <div class="crumbs">
+      {agents.value.length > 1 ? (
+        <select
+          class="crumb-select"
+          aria-label="Agent"
+          value={shown}
+          onChange={({ currentTarget }) => go({ page: 'chat', agent: currentTarget.value })}
+        >
+          {agents.value.some(({ name }) => name === shown) ? null : <option>{shown}</option>}
+          {agents.value.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      ) : (
+        <strong>{shown}</strong>
+      )}
+      {talk === undefined ? null : <span class="crumb">{talk}</span>}
+      {id === undefined ? null : <code class="crumb">{id.slice(0, 8)}</code>}
+    </div>
+  );
+};
+
+const Workspace = () =>
+  me.value?.workspace == null ? null : (
+    <div class="crumbs">
+      Workspace <strong>{me.value.workspace}</strong>
+    </div>
+  );
+
+const RunStatus = () => {
+  const shown = run.value;
+  if (shown === null || address.value.page !== 'chat') return null;
+  void shown.version.value;
+  const { view, facts } = shown;
+  const cells = [...view.cells.values()];
+  const root = cells[0];
+  if (root === undefined) return null;
+  const waits = [...view.questions.values()].some(({ state }) => state === null);
+  const status = root.status ?? (waits ? 'waiting' : (facts.value?.status ?? 'running'));
+  const took = root.endedAt === null ? null : root.endedAt - root.startedAt - root.downMs - root.wait.waitedMs;
+  const usd = cells.reduce<number | null>((sum, { usd: one }) => (sum === null || one === null ? null : sum + one), 0);
+  const cap = facts.value?.budget?.usd;
+  const [input, output] = (['inputTokens', 'outputTokens'] as const).map((key) =>
+    cells.reduce((sum, cell) => sum + cell[key], 0),
+  );
+  const { words } = statusLooks(status);
+  return (
+    <div class="run-status">
+      <Status status={status} words={took === null ? words : `${words} in ${formatDuration(took)}`} />
+      <span class="run-status-tokens muted">
+        {count(input ?? 0)} in, {count(output ?? 0)} out
+      </span>
+      <strong>{money(usd)}</strong>
+      {cap === undefined ? null : (
+        <>
+          <span class="muted">of ${cap}</span>
+          <progress max={cap} value={usd ?? 0} aria-label="Spent of the budget" />
+        </>
+      )}
+    </div>
+  );
+};

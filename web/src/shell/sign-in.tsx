@@ -1,0 +1,34 @@
+// Shown when the page cannot speak with its server: what is wrong, and what to do.
+import { storeToken } from '../server-source.ts';
+import type { SourceProblem } from '../source.ts';
+
+export const SignIn = ({ error }: { readonly error: SourceProblem }) => {
+  const enter = (event: Event): void => {
+    event.preventDefault();
+    const token = new FormData(event.currentTarget as HTMLFormElement).get('token');
+    if (typeof token !== 'string' || token.trim() === '') return;
+    storeToken(token.trim());
+    location.reload();
+  };
+  const isRefused = error.status === 401 || error.code === 'token_missing';
+  return (
+    <div class="first-visit">
+      <h1>{error.status === 401 ? 'This link has expired. Start studio again.' : error.message}</h1>
+      {error.suggestion === '' ? null : <p>{error.suggestion}</p>}
+      {isRefused ? (
+        <form class="sign-in" onSubmit={enter}>
+          <label>
+            Token <input name="token" type="password" autocomplete="off" required />
+          </label>
+          <button type="submit" class="button primary">
+            Open
+          </button>
+        </form>
+      ) : (
+        <button type="button" class="button primary" onClick={() => location.reload()}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,120 @@
+// The main view: chat, the run in one of its panes, and the X-ray of what is selected.
+import type { ComponentType } from 'preact';
+import { signal } from '@preact/signals';
+import { address, panes, select } from '../address.ts';
+import type { Pane } from '../address.ts';
+import { Chat } from '../chat/chat.tsx';
+import { Rooms } from '../rooms/rooms.tsx';
+import type { RunStore } from '../run-store.ts';
+import { run, source } from '../state.ts';
+import { later } from '../ui/later.tsx';
+import { Problem } from '../ui/parts.tsx';
+import { Welcome } from './welcome.tsx';
+
+export type PaneProps = { readonly store: RunStore };
+
+const views: Readonly<Record<Pane, ComponentType<PaneProps>>> = {
+  rooms: Rooms,
+  tree: later(() => import('../panes/tree.tsx').then(({ Tree }) => Tree)),
+  tasks: later(() => import('../panes/tasks.tsx').then(({ Tasks }) => Tasks)),
+  mail: later(() => import('../panes/mail.tsx').then(({ Mail }) => Mail)),
+  transcript: later(() => import('../panes/transcript.tsx').then(({ TranscriptPane }) => TranscriptPane)),
+  windows: later(() => import('../panes/windows.tsx').then(({ Windows }) => Windows)),
+  summary: later(() => import('../panes/summary.tsx').then(({ Summary }) => Summary)),
+  audit: later(() => import('../panes/audit.tsx').then(({ Audit }) => Audit)),
+};
+
+const Inspector = later<PaneProps>(() => import('../xray/inspector.tsx').then(({ Inspector: view }) => view));
+
+const titles: Readonly<Record<Pane, string>> = {
+  rooms: 'Rooms',
+  tree: 'Tree',
+  tasks: 'Tasks',
+  mail: 'Mail',
+  transcript: 'Transcript',
+  windows: 'Windows',
+  summary: 'Summary',
+  audit: 'Audit',
+};
+
+/** Which of the panes a narrow screen shows. */
+export const narrowPane = signal<'chat' | 'run' | 'xray'>('chat');
+
+export const Workbench = () => {
+  const store = run.value;
+  if (store === null && source.value.kept) return null;
+  const { cell, crossing } = address.value;
+  const hasSelection = store !== null && (cell !== undefined || crossing !== undefined);
+  return (
+    <div class={`workbench narrow-${narrowPane.value}`}>
+      <section class="workbench-chat" aria-label="Chat">
+        <Chat />
+      </section>
+      <section class="workbench-run" aria-label="Run">
+        {store === null ? <Welcome /> : <RunPane store={store} />}
+      </section>
+      {store === null ? null : (
+        <section class={`workbench-xray ${hasSelection ? 'is-open' : ''}`} aria-label="X-ray">
+          <Inspector store={store} />
+        </section>
+      )}
+      <BottomBar />
+    </div>
+  );
+};
+
+const RunPane = ({ store }: PaneProps) => {
+  const shown = address.value.pane ?? 'rooms';
+  const View = views[shown];
+  const { problem, retryAt, state } = store;
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label="Views of the run">
+        {panes.map((pane) => (
+          <button
+            key={pane}
+            type="button"
+            role="tab"
+            class="tab"
+            aria-selected={pane === shown}
+            onClick={() => select({ pane })}
+          >
+            {titles[pane]}
+          </button>
+        ))}
+      </div>
+      {problem.value !== null && state.value === 'lost' ? (
+        <Problem error={problem.value} />
+      ) : retryAt.value !== null ? (
+        <div class="notice" role="status">
+          The server does not answer. The run goes on; trying again.
+        </div>
+      ) : null}
+      <div class="tab-panel" role="tabpanel" aria-label={titles[shown]}>
+        <View store={store} />
+      </div>
+    </>
+  );
+};
+
+const bars = [
+  ['chat', 'Chat'],
+  ['run', 'Rooms'],
+  ['xray', 'X-ray'],
+] as const;
+
+const BottomBar = () => (
+  <nav class="bottom-bar" aria-label="Parts of the page">
+    {bars.map(([pane, title]) => (
+      <button
+        key={pane}
+        type="button"
+        aria-pressed={narrowPane.value === pane}
+        onClick={() => void (narrowPane.value = pane)}
+      >
+        {title}
+      </button>
+    ))}
+    <a href="#/runs">Runs</a>
+  </nav>
+);

@@ -1,0 +1,36 @@
+// Keys: each view says which it takes while it is shown; the newest one wins. Letters act outside text fields only.
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+
+/** `hint`: what the bar at the bottom says; without one, only the list of all keys has it, under `about`. */
+export type KeyBinding = { readonly about: string; readonly hint?: boolean; run(event: KeyboardEvent): void };
+
+/** By `KeyboardEvent.key`, letters in lower case. `show`: the keys as they are shown, if several share one entry. */
+export type KeyBindings = Readonly<Record<string, KeyBinding>>;
+
+export const shownKeys = signal<readonly KeyBindings[]>([]);
+
+export const useKeys = (bindings: KeyBindings, isActive = true): void => {
+  useEffect(() => {
+    if (!isActive) return undefined;
+    shownKeys.value = [...shownKeys.peek(), bindings];
+    return () => {
+      shownKeys.value = shownKeys.peek().filter((one) => one !== bindings);
+    };
+  });
+};
+
+export const followKeys = (): void => {
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const target = event.target as HTMLElement;
+    const isTyping = target.matches('input, textarea, select, [contenteditable]');
+    if (isTyping && event.key !== 'Escape') return;
+    if (target.matches('button, a, summary') && (event.key === 'Enter' || event.key === ' ')) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const found = shownKeys.peek().findLast((bindings) => key in bindings)?.[key];
+    if (found === undefined) return;
+    event.preventDefault();
+    found.run(event);
+  });
+};

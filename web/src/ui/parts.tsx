@@ -1,0 +1,60 @@
+// Small parts that all views use.
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+
+/** How a run, a room or a task stands. Each has a shape, so that colour never speaks alone. */
+export const statusLooks = (status: string): { readonly mark: string; readonly words: string } =>
+  looks[status] ?? { mark: 'idle', words: status };
+
+const looks: Readonly<Record<string, { readonly mark: string; readonly words: string }>> = {
+  running: { mark: 'live', words: 'Working' },
+  completed: { mark: 'done', words: 'Completed' },
+  partial: { mark: 'half', words: 'Partial' },
+  waiting: { mark: 'waits', words: 'Waiting for you' },
+  interrupted: { mark: 'waits', words: 'Interrupted' },
+  failed: { mark: 'failed', words: 'Failed' },
+  cancelled: { mark: 'stopped', words: 'Stopped' },
+  limit: { mark: 'failed', words: 'Limit' },
+  budget: { mark: 'failed', words: 'Budget' },
+  timeout: { mark: 'failed', words: 'Timeout' },
+  damaged: { mark: 'failed', words: 'Damaged' },
+};
+
+export const StatusMark = ({ status }: { readonly status: string }) => (
+  <span class={`mark mark-${statusLooks(status).mark}`} aria-hidden="true" />
+);
+
+export const Status = ({ status, words }: { readonly status: string; readonly words?: string }) => (
+  <span class={`status status-${statusLooks(status).mark}`}>
+    <StatusMark status={status} /> {words ?? statusLooks(status).words}
+  </span>
+);
+
+export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
+  <div class="pane-empty">
+    <p class="pane-empty-title">{title}</p>
+    {children}
+  </div>
+);
+
+/** Says for two seconds that it has copied. */
+export const CopyButton = ({ text, label = 'Copy' }: { readonly text: () => string; readonly label?: string }) => {
+  const [isCopied, setCopied] = useState(false);
+  const copy = (): void => {
+    void navigator.clipboard.writeText(text());
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2_000);
+  };
+  return (
+    <button type="button" class="button small" onClick={copy}>
+      {isCopied ? 'Copied' : label}
+    </button>
+  );
+};
+
+export const Problem = ({ error }: { readonly error: Error & { readonly suggestion?: string } }) => (
+  <div class="problem" role="alert">
+    <strong>{error.message}</strong>
+    {error.suggestion ? <span> {error.suggestion}</span> : null}
+  </div>
+);

@@ -1,0 +1,2 @@
+// Two runs side by side.
+export const WhatIf = () => <div class="pane-empty" />;

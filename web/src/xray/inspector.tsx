@@ -1,0 +1,2 @@
+// What is selected: a request, a crossing, a room.
+export const Inspector = () => <div class="pane-empty" />;
