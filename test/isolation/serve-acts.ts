@@ -10,7 +10,7 @@ import {
 } from '../app/serve/crowd-requests.ts';
 import type { Caller, Kind } from '../app/serve/crowd-requests.ts';
 import { probes } from '../app/serve/crowd-probes.ts';
-import { askWithTool, resultsBody } from '../app/serve/crowd-tools.ts';
+import { askWithTool, resultsBody, unknownCallId } from '../app/serve/crowd-tools.ts';
 
 export type Act =
   | { readonly do: 'ask'; readonly kind: Kind; readonly word: string; readonly history: boolean }
@@ -78,6 +78,9 @@ export const unknownResponses = (): Actor['last'] => ({
 });
 
 const unknownRun = 'ffffffffffff';
+
+/** Ids of another caller, which are not secret. */
+export type KnownForeignIds = { readonly newestQuestion: string | undefined; readonly newestCall: string | undefined };
 
 /** Returns everything that came back, for each request. */
 export const perform = async (one: Act, actor: Actor): Promise<string> => {
@@ -152,6 +155,51 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
 /** The first response of the newest request with tools. */
 export const readAgain = (actor: Actor): Promise<string> =>
   fetchAndRecord(actor, getRequest(actor, `/v1/responses/${actor.last.withTools}`));
+
+/**
+ * Every way to a run or a question of another caller, once: by its whole id, and by the first digits of it. Then what a failure of its
+ * own shows.
+ */
+export const reachForOthers = async (actor: Actor, foreign: KnownForeignIds): Promise<string> => {
+  const seen: string[] = [];
+  for (const [nth] of probes.entries())
+    for (const digits of [12, 5]) seen.push(await perform({ do: 'probe', nth, whose: 'other', digits }, actor));
+  const id = foreign.newestQuestion ?? `q-${unknownRun}-3`;
+  const answer = { allow: true, sha256: '0'.repeat(64) };
+  for (const request of [getRequest(actor, `/v1/questions/${id}`), postRequest(actor, `/v1/questions/${id}`, answer)])
+    seen.push((await fetchAndRecord(actor, request)).replaceAll(id, 'q-<sent>'));
+  const results = resultsBody('bee-plain-1', [foreign.newestCall ?? unknownCallId], 'bee-found');
+  seen.push(await fetchAndRecord(actor, postRequest(actor, chatPath, results)));
+  const failed = await fetchAndRecord(actor, postRequest(actor, '/v1/echo', { input: question('bee-fault-1') }));
+  seen.push(failed, await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${runIn(failed) ?? unknownRun}`)));
+  return seen.join('\n');
+};
+
+/**
+ * Lets a long-lived agent say something unasked, and reads it some time later: only its caller takes it. Its own runs are not found by
+ * the first digit of their ids, which others may share.
+ */
+export const readUnasked = async (actor: Actor, meanwhile: (run: string) => Promise<void>): Promise<string> => {
+  const begun = { input: question('bee-later-1'), resident: true, wait: true };
+  const started = await fetchAndRecord(actor, postRequest(actor, '/v1/echo', begun));
+  const run = runIn(started);
+  if (run === undefined) return started;
+  const seen = [started];
+  for (const digits of [1, 2]) seen.push(await perform({ do: 'probe', nth: 0, whose: 'own', digits }, actor));
+  await actor.at(400);
+  await meanwhile(run);
+  await actor.at(400);
+  seen.push(await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/messages`)));
+  seen.push(await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/finish`, {})));
+  return seen.join('\n');
+};
+
+/** Takes all messages of a run: whoever asks for those after one has taken it. */
+export const takeMessages = async (actor: Actor, run: string): Promise<void> => {
+  const path = `/v1/runs/${run}/messages`;
+  const last = [...(await fetchAndRecord(actor, getRequest(actor, path))).matchAll(/m-[\da-f]{12}/gu)].at(-1)?.[0];
+  if (last !== undefined) await fetchAndRecord(actor, getRequest(actor, `${path}?after=${last}`));
+};
 
 /** Status, headers, body. */
 export const fetchAndRecord = async (

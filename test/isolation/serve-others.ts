@@ -14,17 +14,29 @@ export class KnownIds {
   readonly #runs = new Set<string>();
   readonly #calls = new Set<string>();
   readonly #sessions = new Set<string>();
+  /** A refusal repeats the calls of others; this one was made to the actor itself. */
+  #newestCall: string | undefined;
   /** Ids of questions, and the hashes that an answer names. */
   readonly #questions = new Map<string, string>();
 
   collect(text: string): void {
     for (const [, run = ''] of text.matchAll(/(?:"run\\*":\\*"|chatcmpl-|resp_)([\da-f]{12})/gu)) this.#runs.add(run);
     for (const [call] of text.matchAll(/q-[\da-f]{12}-\d+/gu)) this.#calls.add(call);
+    const made = [...text.matchAll(/tool_calls\\*":\[\{\\*"id\\*":\\*"(q-[\da-f]{12}-\d+)/gu)].at(-1);
+    this.#newestCall = made?.[1] ?? this.#newestCall;
     for (const [, id = '', hash = ''] of text.matchAll(
       /(q-[\da-f]{12}-\d+)(?:(?!q-).)*?"sha256\\*":\\*"([\da-f]{64})/gu,
     ))
       this.#questions.set(id, hash);
     for (const [session] of text.matchAll(/\/mcp\/messages\?session=[\da-f]+/gu)) this.#sessions.add(session);
+  }
+
+  get newestQuestion(): string | undefined {
+    return [...this.#questions.keys()].at(-1);
+  }
+
+  get newestCall(): string | undefined {
+    return this.#newestCall;
   }
 
   get newestRun(): string | undefined {
@@ -57,6 +69,18 @@ export const disturb = async (actor: Actor, rng: SeededRng, known: KnownIds): Pr
     if (request !== null) await fetchAndRecord(actor, request);
   } else if (rng.chance(0.15)) await exhaustLimits(actor, rng);
   else await perform(randomAct(rng), actor);
+};
+
+/** Runs that wait for messages, one that waits for a tool of its client, and one that waits for a person. They are left so. */
+export const leaveTraces = async (actor: Actor, rng: SeededRng): Promise<void> => {
+  const post = (path: string, body: object): Promise<string> => fetchAndRecord(actor, postRequest(actor, path, body));
+  const resident = { input: question(privateWord(rng)), resident: true, wait: false };
+  for (let residents = 0; residents < 20; residents++) await post('/v1/echo', resident);
+  await post('/v1/chat/completions', askWithTool(privateWord(rng)));
+  const begun = await post('/v1/echo', { input: question(`${privateWord(rng)}-approve`), wait: false });
+  await actor.at(200);
+  const run = /"run\\":\\"(?<run>[\da-f]{12})/u.exec(begun)?.groups?.['run'];
+  if (run !== undefined) await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/questions`));
 };
 
 /** Reads a run of another caller for a while, or tries to do something with it: with a token that may only watch. */

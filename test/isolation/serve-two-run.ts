@@ -15,9 +15,20 @@ import { seededRng } from '../app/serve/seeded-rng.ts';
 import type { SeededRng } from '../app/serve/seeded-rng.ts';
 import { patientWorld } from './patient-world.ts';
 import type { PatientWorld } from './patient-world.ts';
-import { approveEnds, kinds, unknownResponses, perform, readAgain, residentEnds, toolsEnds } from './serve-acts.ts';
+import {
+  approveEnds,
+  kinds,
+  perform,
+  reachForOthers,
+  readAgain,
+  readUnasked,
+  residentEnds,
+  takeMessages,
+  toolsEnds,
+  unknownResponses,
+} from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
-import { conversations, disturb, glance, KnownIds, useManyTools, watchRuns } from './serve-others.ts';
+import { conversations, disturb, glance, KnownIds, leaveTraces, useManyTools, watchRuns } from './serve-others.ts';
 import { aiFile, newTemporaryFolder, writeFiles } from './temporary-folder.ts';
 
 const mark = 'bee';
@@ -198,6 +209,17 @@ export const observeWorld = async (
   // What is kept of a caller's runs with tools is the same after another caller has ended as many as are kept of each.
   noise.push(at(endMs + stepMs).then(() => (rng.chance(0.5) ? useManyTools(another, rng) : undefined)));
   got.push(at(endMs + 3 * stepMs).then(() => readAgain(one)));
+  // However few acts there were, each way to what another caller has is tried once: it has something in half of the worlds only.
+  noise.push(at(endMs + 4 * stepMs).then(() => (rng.chance(0.5) ? leaveTraces(another, rng) : undefined)));
+  got.push(at(endMs + 6 * stepMs).then(() => reachForOthers(one, foreign)));
+  const look = looks.chance(0.5);
+  got.push(
+    at(endMs + 70 * stepMs).then(() =>
+      readUnasked(one, async (run) => {
+        if (look) await takeMessages(actor(board, foreign, known), run);
+      }),
+    ),
+  );
   const answers = await world.finish(Promise.all(got));
   await world.finish(Promise.all([...noise, ...watching]));
   await world.finish(server.stop(0));

@@ -25,6 +25,7 @@ export const findings: readonly Finding[] = [
   [
     'work starts before its intent is durable',
     1_000,
+    'marked calls run as people allowed',
     '≤ 1 effect per call',
     'settled ⇒ not repeated',
     'booked cost ≥ true cost',
