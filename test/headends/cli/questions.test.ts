@@ -582,6 +582,22 @@ test('`questions` lists those that wait, and with --all the others; an id shows 
   );
 });
 
+test('`questions` says which ones are stale, and offers no answer to them', async () => {
+  const desk = openDesk();
+  await follow(run, desk, null);
+  const [question] = await readOpen(desk);
+  const others = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead otherwise.' });
+  await using same = await desk.opens();
+  const workspace = same.workspace!;
+  const opens = () => openCloister({ workspace, agents: [others], models: [rehearse([])] });
+  expect(JSON.parse((await follow(['questions', '--json'], { opens }, null)).stdout)).toMatchObject([
+    { id: question!.id, state: 'stale' },
+  ]);
+  const list = (await follow(['questions'], { opens }, null)).stdout;
+  expect(list).toContain('stale: the agents have changed');
+  expect(list).not.toContain('npx cloister');
+});
+
 test('a prefix means a question that waits before those that no longer do', async () => {
   const desk = openDesk([{ to: 'anna' }, { to: 'ben' }, { to: 'carl' }]);
   await follow(run, desk, ['a', 'a', 'l']);
