@@ -1,7 +1,8 @@
 // The agents and runs of one command, which reads each config file once.
 import { fileURLToPath } from 'node:url';
-import { Configs, findAgent, problemsError, suggestAgent } from '#app/agents';
+import { Configs, findAgent, isModule, problemsError, suggestAgent } from '#app/agents';
 import { CloisterError } from '#base';
+import type { RunId } from '#base';
 import type { Cloister } from '#contracts';
 import type { CliRuntime } from '#headends/cli';
 import { openConfigured } from './open-cloister.ts';
@@ -11,6 +12,7 @@ import { systemLaunchEnvironment } from './system-world.ts';
 const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
 
 type OpenOptions = Parameters<CliRuntime['open']>[0];
+type StaleOptions = Parameters<CliRuntime['staleQuestions']>[0];
 
 export class CommandAgents {
   /** By `--config`. */
@@ -28,6 +30,35 @@ export class CommandAgents {
     }
     const paths = await pathsFor(agents, agent, configs);
     return openConfigured({ ...given, ...(parallel === null ? {} : { parallel }), agents: paths }, { configs });
+  }
+
+  async staleQuestions({ runs, ...given }: StaleOptions): Promise<ReadonlySet<string>> {
+    const groups = given.agents.length > 0 ? [runs] : await this.#groupByStart(given.workspace, runs);
+    const stale = new Set<string>();
+    for (const [first, ...others] of groups) {
+      if (first === undefined) continue;
+      try {
+        await using cloister = await this.open({ ...given, ofRun: first, offline: true });
+        for (const run of [first, ...others])
+          for (const { id, state } of await cloister.questions({ run })) if (state === 'stale') stale.add(id);
+      } catch (error) {
+        // Agents that were named must be there. Those of a run may be gone: nobody can say then how they have changed.
+        if (given.agents.length > 0 || !(error instanceof CloisterError)) throw error;
+      }
+    }
+    return stale;
+  }
+
+  /** Runs that were started with the same agents, which are loaded once. */
+  async #groupByStart(workspace: string, runs: readonly RunId[]): Promise<readonly (readonly RunId[])[]> {
+    const { readRunStarts } = await import('./read-run-start.ts');
+    const groups = new Map<string, RunId[]>();
+    for (const [run, start] of await readRunStarts(workspace, runs)) {
+      if (start.agents.some(isModule)) continue;
+      const key = JSON.stringify(start);
+      groups.set(key, [...(groups.get(key) ?? []), run]);
+    }
+    return [...groups.values()];
   }
 
   async defaultAgent(config: string | null): Promise<string | null> {

@@ -73,12 +73,13 @@ const cliRuntime = (): CliRuntime => {
     (loaded ??= import('./command-agents.ts').then(({ CommandAgents }) => new CommandAgents()));
   return {
     open: async (options) => (await agents()).open(options),
+    staleQuestions: async (options) => (await agents()).staleQuestions(options),
     defaultAgent: async (config) => (await agents()).defaultAgent(config),
     ...onDemand,
   };
 };
 
-const onDemand: Omit<CliRuntime, 'open' | 'defaultAgent'> = {
+const onDemand: Omit<CliRuntime, 'open' | 'staleQuestions' | 'defaultAgent'> = {
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
     return checkAgents(paths, { launch: systemLaunchEnvironment(config), syntaxOnly, connect });

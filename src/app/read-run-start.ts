@@ -9,15 +9,28 @@ type RunStartSettings = RunStartInfo & { readonly parallel?: number };
 
 /** The agents, config and folder that a run was started with, from the first record of its log. */
 export const readRunStart = async (workspace: string, run: string): Promise<RunStartSettings> => {
+  const started = (await readRunStarts(workspace, [run as RunId])).get(run as RunId);
+  if (started !== undefined) return started;
+  throw new CloisterError('agent_unknown', `Run ${run} was started from code. Pass its agents with --agents.`);
+};
+
+/** Without those that were started from code. */
+export const readRunStarts = async (
+  workspace: string,
+  runs: readonly RunId[],
+): Promise<ReadonlyMap<RunId, RunStartSettings>> => {
   const store = await openSqliteStore(workspace, { build: buildName() });
   try {
-    const [first] = await store.read(run as RunId);
-    const started = first?.record.type === 'open' ? first.record.started : undefined;
-    if (started !== undefined) return { ...started, ...readParallel(first) };
+    const found = new Map<RunId, RunStartSettings>();
+    for (const run of runs) {
+      const [first] = await store.read(run);
+      const started = first?.record.type === 'open' ? first.record.started : undefined;
+      if (started !== undefined) found.set(run, { ...started, ...readParallel(first) });
+    }
+    return found;
   } finally {
     await store.close();
   }
-  throw new CloisterError('agent_unknown', `Run ${run} was started from code. Pass its agents with --agents.`);
 };
 
 /** The root is defined in the frame that opens the run. */

@@ -1,6 +1,6 @@
 // The example `approval`, with real processes: one asks, is killed while it waits, and another one answers.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
@@ -151,6 +151,30 @@ describe.concurrent('the example approval', () => {
     expect(stdout).toContain('stopping…');
     expect(stdout).not.toMatch(nodeNoise);
     expect(await cloisterJson(['questions'], { cwd })).toEqual([]);
+  });
+
+  test('is listed as stale while an agent two levels below the first one is not as it was', async () => {
+    const cwd = newFolder();
+    cpSync(join(repo, 'examples/approval'), cwd, { recursive: true });
+    expect((await cloister(['run', 'desk.ai', 'Tell Anna that her bike is ready.', '--json'], { cwd })).code).toBe(6);
+    const { id, sha256 } = await findQuestion(cwd);
+    const file = join(cwd, 'mailer.ai');
+    const before = readFileSync(file, 'utf8');
+    writeFileSync(file, `${before}\nBe friendly.\n`);
+    expect(await cloisterJson(['questions'], { cwd })).toMatchObject([{ id, state: 'stale' }]);
+    const { stdout } = await cloister(['questions', id], { cwd });
+    expect(stdout).toMatch(/state +stale: the agents have changed, so no answer can/u);
+    expect(stdout).not.toContain('cloister answer');
+    const refused = await cloister(['answer', id, 'allow', '--sha256', sha256], { cwd });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('The definition of "mailer" has changed since the run started: prompt.');
+    // Nobody can say what has changed in a file that is gone.
+    rmSync(file);
+    expect(await cloisterJson(['questions'], { cwd })).toMatchObject([{ id, state: 'open' }]);
+    writeFileSync(file, before);
+    await findQuestion(cwd);
+    expect((await cloister(['answer', id, 'allow', '--sha256', sha256], { cwd })).code).toBe(0);
+    expect(mailsIn(cwd)).toEqual(sentOnce);
   });
 
   test('without a terminal, is left with exit code 6, and continues with the answer', async () => {

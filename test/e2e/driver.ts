@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { cleanUpAfter } from '../cleanup.ts';
 import { scratchFolder } from '../scratch-folder.ts';
@@ -160,6 +161,20 @@ export const fileAppears = (path: string): Promise<void> =>
     watcher.on('change', (_event, name) => name === basename(path) && look());
     look();
   });
+
+/** Two signals within 100 ms count as one key press. */
+const nextKeyPress = () => passed(150);
+
+/** On a busy machine, a key press may reach the process together with the one before, and counts as the same one then. */
+export const pressUntil = async <T>(ended: Promise<T>, press: () => void): Promise<T> => {
+  let isOver = false;
+  const over = ended.finally(() => (isOver = true));
+  for (;;) {
+    await Promise.race([over, nextKeyPress()]);
+    if (isOver) return ended;
+    press();
+  }
+};
 
 /** A stack or a warning of Node: what a user must never see. */
 export const nodeNoise = /\n\s+at |node:internal|Warning:|Node\.js v/u;

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as passed } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import {
   fileAppears,
@@ -8,6 +7,7 @@ import {
   cloister,
   newFolder,
   nodeNoise,
+  pressUntil,
   script,
   startCloister,
   team,
@@ -20,20 +20,6 @@ const startWaiting = async (agent: 'gated' | 'stuck', more: readonly string[] = 
   const started = startCloister(['run', agent, 'wait', '--agents', team, ...more], { cwd });
   await fileAppears(join(cwd, 'entered'));
   return { ...started, cwd, effects: () => readFileSync(join(cwd, 'effects'), 'utf8') };
-};
-
-/** Two signals within 100 ms count as one key press. */
-const nextKeyPress = () => passed(150);
-
-/** On a busy machine, a key press may reach the process together with the one before, and counts as the same one then. */
-const pressUntil = async <T>(ended: Promise<T>, press: () => void): Promise<T> => {
-  let isOver = false;
-  const over = ended.finally(() => (isOver = true));
-  for (;;) {
-    await Promise.race([over, nextKeyPress()]);
-    if (isOver) return ended;
-    press();
-  }
 };
 
 describe.concurrent('a signal', () => {

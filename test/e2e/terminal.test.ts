@@ -40,8 +40,10 @@ describe.concurrent('on a terminal', () => {
     `Ctrl-C stops in an orderly way, with the tree complete and the cursor back${why}`,
     async () => {
       const cwd = newFolder();
-      const { write, ended } = startOnTerminal(60, ['run', 'gated', 'wait', '--agents', team], { cwd });
-      await fileAppears(join(cwd, 'entered'));
+      const { write, printed, ended } = startOnTerminal(60, ['run', 'gated', 'wait', '--agents', team], { cwd });
+      // The tool is called before its events are shown. The terminal echoes the key as `^C` at once, so the key must not come while
+      // the text before the call is being written: the echo would be in the middle of it.
+      await Promise.all([fileAppears(join(cwd, 'entered')), printed(/said before calling gate/u)]);
       write('\u0003');
       const { code, stdout } = await ended;
       expect(code).toBe(130);

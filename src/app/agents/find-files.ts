@@ -23,7 +23,7 @@ export const isAgentFile = (path: string): boolean => path.endsWith('.ai');
 
 export const isTeamFile = (path: string): boolean => /\.ya?ml$/u.test(path);
 
-const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
+export const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
 
 export const findFiles = (paths: readonly string[], launch: LaunchEnvironment): AgentPaths => {
   const found = new Map<string, 'file' | 'team' | 'module'>();

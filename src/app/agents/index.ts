@@ -3,7 +3,7 @@
 export type { AgentResources } from './resources-from-code.ts';
 export { Configs } from './configs.ts';
 export { findAgent, suggestAgent } from './read-agent-files.ts';
-export { isTeamFile, pathKind } from './find-files.ts';
+export { isModule, isTeamFile, pathKind } from './find-files.ts';
 export { displayPath } from './launch-environment.ts';
 export type { LaunchEnvironment } from './launch-environment.ts';
 export { loadSkills } from './load-skills.ts';

@@ -1,5 +1,5 @@
 // Starts a run: open the root cell, cross the goal in, run the session, cross the result out, close.
-import { CloisterError, isSameJson, omitUndefined } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { CellId } from '#base';
 import { decodeTeamGoal } from '#contracts';
 import type {
@@ -17,10 +17,10 @@ import type {
   SpawnIdentity,
   StoredAttachment,
   RunPorts,
-  SkillDigest,
 } from '#contracts';
 import { answerReserve, earliestDeadline, lowerCaps, partyOf, readRecordedRun } from '#core/cells';
 import type { RecordedRun } from '#core/cells';
+import { changedAgent } from './changed-agents.ts';
 import { withOutputFormat } from './define-agent.ts';
 import { lostTools, withRecordedTools } from './request-tools.ts';
 import { Run } from './run.ts';
@@ -143,30 +143,9 @@ export const checkResume = (frames: readonly Frame[], findAgent: AgentLookup): R
   const lost = lostTools(agent);
   if (lost.length > 0)
     throw new CloisterError('tools_gone', `Agent "${agent.name}" was given these tools: ${lost.join(', ')}.`);
-  if (agent.digest !== recorded.root.birth.digest)
-    throw new CloisterError(
-      'replay_differs',
-      `The definition of "${agent.name}" has changed since the run started${describeChange(agent, recorded)}.`,
-    );
+  const change = changedAgent(recorded, agent);
+  if (change !== null) throw new CloisterError('replay_differs', change);
   return { recorded, agent };
-};
-
-/** Which parts of it: `: prompt, skills (forms)`. */
-const describeChange = ({ definition: now }: Agent, { root: { birth }, frames }: RecordedRun): string => {
-  const before = frames[0]?.definitions?.find((one) => one.digest === birth.digest)?.definition;
-  if (before === undefined) return '';
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])] as (keyof typeof now)[];
-  const changed = keys.filter((key) => !isSameJson(before[key] ?? null, now[key] ?? null));
-  const skills = changedSkills(before.skills ?? [], now.skills ?? []);
-  return changed.length === 0
-    ? ''
-    : `: ${changed.map((key) => (key === 'skills' ? `skills (${skills})` : key)).join(', ')}`;
-};
-
-const changedSkills = (before: readonly SkillDigest[], now: readonly SkillDigest[]): string => {
-  const missingIn = (list: readonly SkillDigest[]) => (one: SkillDigest) => !list.some((two) => isSameJson(one, two));
-  const names = [...before.filter(missingIn(now)), ...now.filter(missingIn(before))].map(({ name }) => name);
-  return [...new Set(names)].join(', ') || 'their order';
 };
 
 export const resolveRootAgent = ({ root: { birth }, frames }: RecordedRun, findAgent: AgentLookup): Agent => {

@@ -4,7 +4,7 @@
 //       know it.
 //   started-agent-by-definitions. It depends on the two definitions and the call alone.
 import type { Json } from '#base';
-import type { Agent, Limits } from '#contracts';
+import type { Agent, AgentDefinition, Limits } from '#contracts';
 import { lowerLimits, lowestLimits, resolveLimits } from '#core/registry';
 import { completeDefinition } from './define-agent.ts';
 import { skillToolName } from './skill-tool.ts';
@@ -90,6 +90,13 @@ export const restrictAgent = (agent: Agent, { timeoutMs, toolNames }: Restrictio
   const some = toolNames === undefined ? agent : withTools(agent, toolNames);
   if (timeoutMs === undefined || timeoutMs >= resolveLimits(some.caps.limits, false).timeout_ms) return some;
   return withinLimits(some, /* probe: call-timeout */ { timeout_ms: timeoutMs });
+};
+
+/** The same agent with what the call had left it, according to the definition that was recorded for it. */
+export const restrictToRecorded = (agent: Agent, recorded: AgentDefinition): Agent => {
+  const names = [...recorded.tools.map(({ name }) => name), ...recorded.sources];
+  const { timeout_ms: timeoutMs } = recorded.limits;
+  return restrictAgent(agent, { toolNames: names, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
 };
 
 const withTools = (agent: Agent, names: readonly string[]): Agent => {

@@ -4,16 +4,18 @@
 //       command has just shown to somebody at a terminal.
 import { InvalidArgumentError } from 'commander';
 import { CloisterError } from '#base';
-import type { JsonObject } from '#base';
-import type { AnswerReceipt, Cloister, QuestionAnswer, QuestionReport } from '#contracts';
-import type { CliFiles } from './shared/cli-world.ts';
+import type { RunId } from '#base';
+import type { AnswerOptions, AnswerReceipt, Cloister, QuestionAnswer, QuestionReport, RunSession } from '#contracts';
+import { describeReceipt, reportReceipt } from './shared/answer-receipt.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { CommandContext } from './shared/define-command.ts';
-import { exitCode, UsageError } from './shared/errors.ts';
+import { errorLines, errorValue, exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { findNamedRun, openForRun, openToRead, resolveQuestion } from './shared/find-and-open.ts';
 import { followRun } from './shared/follow-run.ts';
-import { cloisterCommand, continueCommand } from './shared/next-commands.ts';
+import { readTextAnswer, readVerdict } from './shared/given-answer.ts';
+import type { GivenAnswer } from './shared/given-answer.ts';
+import { cloisterCommand } from './shared/next-commands.ts';
 import {
   agentsOptions,
   optionalArgument,
@@ -23,18 +25,16 @@ import {
   valueOption,
   workspaceOption,
 } from './shared/options.ts';
+import type { RunOutputFlags } from './shared/progress.ts';
 import { isInteractive } from './shared/question-asker.ts';
 import {
   answerCommands,
   answererProblem,
-  askCommand,
-  findOption,
-  optionsOf,
   questionLines,
   rememberText,
   usedArgumentsLines,
 } from './shared/question-lines.ts';
-import { parseObject, promptForAnswer } from './shared/question-prompt.ts';
+import { promptForAnswer } from './shared/question-prompt.ts';
 import { wrapText } from './shared/sanitize-text.ts';
 
 export default defineCommand({
@@ -75,62 +75,103 @@ export default defineCommand({
     ...runOutputOptions,
   },
   run: async (given, context) => {
-    const { runtime, output } = context;
+    const { runtime } = context;
     const { workspace } = given;
     const question = await findQuestion(given, runtime);
     const decided = await decide(question, given, context);
-    if (decided === null) {
-      output.err.print('Nothing was answered. The question stays open.');
-      return exitCode.cancelled;
-    }
+    if (decided === null) return reportOpen(context);
     const home = await homeOf(question, workspace, context);
-    let receipt: AnswerReceipt | undefined;
-    const send = async (cloister: Cloister): Promise<AnswerReceipt> => {
-      const { answer, by } = decided;
-      const resume = home === 'chat' ? { resume: async () => undefined } : {};
-      receipt = await cloister.answer(question.id, answer, { ...(by === null ? {} : { by }), ...resume });
-      return receipt;
-    };
-    if (home !== 'nobody') {
-      await using cloister = await openToRead(workspace, runtime);
-      return await reportReceipt(await send(cloister), { ...decided, question, workspace, json: given.json }, context);
-    }
-    let code: ExitCode = exitCode.completed;
-    const followed = await followRun(
-      {
-        request: given,
-        open: () => openForRun(question.run, given, runtime),
-        begin: async (cloister) => {
-          const { session = null, ...rest } = await send(cloister);
-          if (session === null)
-            code = await reportReceipt(rest, { ...decided, question, workspace, json: given.json }, context);
-          else if (!given.json && !given.jsonl)
-            output.err.print(describeReceipt(rest), ...usedArgumentsLines(decided.answer.args, output.err));
-          return session;
-        },
-        answered: question.id,
-        extraJson: () => (receipt === undefined ? {} : { answered: { question: question.id, state: receipt.state } }),
-      },
-      context,
-    );
-    return followed === exitCode.completed ? code : followed;
+    return home === 'nobody'
+      ? answerHere(question, decided, given, context)
+      : answerElsewhere(question, decided, { given, isChat: home === 'chat' }, context);
   },
 });
 
-type GivenAnswer = {
-  readonly question: string;
-  readonly answer: string | null;
-  readonly reason: string | null;
-  readonly args: string | null;
-  readonly remember: 'run' | null;
-  readonly by: string | null;
-  readonly sha256: string | null;
-  readonly workspace: string;
-  readonly json: boolean;
-  readonly jsonl: boolean;
+/** The run continues elsewhere: in the process that owns it, or with the next chat. */
+const answerElsewhere = async (
+  question: QuestionReport,
+  first: DecidedAnswer,
+  { given, isChat }: { readonly given: GivenAnswer; readonly isChat: boolean },
+  context: CommandContext,
+): Promise<ExitCode> => {
+  const { runtime, output } = context;
+  const { workspace, json } = given;
+  for (let decided: DecidedAnswer | null = first; decided !== null;) {
+    try {
+      await using cloister = await openToRead(workspace, runtime);
+      const receipt = await send(cloister, question, decided, isChat ? { resume: async () => undefined } : {});
+      return await reportReceipt(receipt, { ...decided, question, workspace, json }, context);
+    } catch (error) {
+      if (!canCorrect(error, decided)) throw error;
+      output.err.print(...errorLines(errorValue(error)));
+      decided = await askHere(question, given, context);
+    }
+  }
+  return reportOpen(context);
 };
 
-type DecidedAnswer = { readonly answer: QuestionAnswer; readonly by: string | null };
+/** Nobody has the run, so that it continues here. If the answer is refused, the question is asked again as one of that run. */
+const answerHere = async (
+  question: QuestionReport,
+  decided: DecidedAnswer,
+  given: GivenAnswer & Parameters<typeof openForRun>[1] & RunOutputFlags,
+  context: CommandContext,
+): Promise<ExitCode> => {
+  const { runtime, output } = context;
+  const { workspace, json } = given;
+  let receipt: AnswerReceipt | undefined;
+  let code: ExitCode = exitCode.completed;
+  const followed = await followRun(
+    {
+      request: given,
+      open: () => openForRun(question.run, given, runtime),
+      begin: async (cloister) => {
+        let resumed: RunSession | null = null;
+        const resume = async (run: RunId): Promise<RunSession> => (resumed = await cloister.resume(run));
+        try {
+          receipt = await send(cloister, question, decided, { resume });
+        } catch (error) {
+          if (resumed === null || !canCorrect(error, decided)) throw error;
+          output.err.print(...errorLines(errorValue(error)));
+          return resumed;
+        }
+        const { session = null, ...rest } = receipt;
+        if (session === null) code = await reportReceipt(rest, { ...decided, question, workspace, json }, context);
+        else if (!json && !given.jsonl)
+          output.err.print(describeReceipt(rest), ...usedArgumentsLines(decided.answer.args, output.err));
+        return session;
+      },
+      answered: () => (receipt === undefined ? null : question.id),
+      answerer: decided.by,
+      extraJson: () => (receipt === undefined ? {} : { answered: { question: question.id, state: receipt.state } }),
+    },
+    context,
+  );
+  return followed === exitCode.completed ? code : followed;
+};
+
+const send = (
+  cloister: Cloister,
+  { id }: QuestionReport,
+  { answer, by }: DecidedAnswer,
+  options: AnswerOptions,
+): Promise<AnswerReceipt> => cloister.answer(id, answer, { ...(by === null ? {} : { by }), ...options });
+
+/** Whoever was asked here is asked again, and not a script. */
+const canCorrect = (error: unknown, { isPrompted }: DecidedAnswer): boolean =>
+  isPrompted && error instanceof CloisterError && error.code === 'answer_invalid';
+
+const reportOpen = ({ output }: CommandContext): ExitCode => {
+  output.err.print('Nothing was answered. The question stays open.');
+  return exitCode.cancelled;
+};
+
+type DecidedAnswer = {
+  readonly answer: QuestionAnswer;
+  readonly by: string | null;
+  /** Somebody at the terminal decided, and can decide otherwise. */
+  readonly isPrompted: boolean;
+};
 
 /** Refuses what no longer waits before anything is shown or asked. */
 const findQuestion = async (
@@ -158,7 +199,7 @@ const decide = async (
   const answer = question.why === 'agent' ? readTextAnswer(question, given) : await readVerdict(given, context.files);
   const isShown = question.why === 'agent' || !answer.allow || given.sha256 !== null;
   if (!isShown && !(await confirmHere({ ...question, ...answer }, given, context))) return null;
-  return { answer: { ...answer, sha256: given.sha256 ?? sha256 }, by: given.by };
+  return { answer: { ...answer, sha256: given.sha256 ?? sha256 }, by: given.by, isPrompted: !isShown };
 };
 
 /** The operator owns the workspace, so they are told who may answer. */
@@ -190,60 +231,10 @@ const askHere = async (
     const found = await promptForAnswer(question, { lines, context, name: given.by });
     return found === null
       ? null
-      : { answer: { ...found.answer, sha256: question.sha256 }, by: given.by ?? found.by ?? null };
+      : { answer: { ...found.answer, sha256: question.sha256 }, by: given.by ?? found.by ?? null, isPrompted: true };
   } finally {
     restored();
     lines.close();
-  }
-};
-
-const readTextAnswer = (question: QuestionReport, given: GivenAnswer): Omit<QuestionAnswer, 'sha256'> => {
-  const { answer, reason, args, remember } = given;
-  if (args !== null || remember !== null)
-    throw new UsageError(
-      `${args === null ? '--remember' : '--args'} is for calls of tools, and here an agent asks something`,
-      'leave it out',
-    );
-  const isOption = answer !== null && optionsOf(question).includes(answer);
-  if (answer === 'deny' && !isOption) return { allow: false, ...(reason === null ? {} : { reason }) };
-  const text = (answer === 'allow' && !isOption ? reason : null) ?? answer ?? reason ?? '';
-  return { allow: true, reason: findOption(question, text) ?? text };
-};
-
-const readVerdict = async (given: GivenAnswer, files: CliFiles): Promise<Omit<QuestionAnswer, 'sha256'>> => {
-  const { answer, reason, args, remember } = given;
-  if (answer !== 'allow' && answer !== 'deny')
-    throw new UsageError(
-      answer === null ? "missing required argument 'answer'" : `"${answer}" does not answer this question`,
-      'a tool is to be called: answer allow or deny',
-    );
-  if (answer === 'deny' && (args !== null || remember !== null))
-    throw new UsageError(`${args === null ? '--remember' : '--args'} goes with allow`, 'leave it out, or answer allow');
-  return {
-    allow: answer === 'allow',
-    ...(reason === null ? {} : { reason }),
-    ...(args === null ? {} : { args: await readArgs(args, files) }),
-    ...(remember === null ? {} : { remember }),
-  };
-};
-
-const readArgs = async (given: string, files: CliFiles): Promise<JsonObject> => {
-  const path = given.startsWith('@') ? given.slice(1) : null;
-  const text = path === null ? given : await readFile(path, files);
-  const value = parseObject(text);
-  if (value !== null) return value;
-  throw new UsageError(
-    `${path === null ? '--args' : path} is not a JSON object`,
-    `pass the arguments as '{"name":"value"}', or as @file`,
-  );
-};
-
-const readFile = async (path: string, files: CliFiles): Promise<string> => {
-  try {
-    return await files.readText(path);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`the arguments in ${path} cannot be read: ${why}`, 'check the path after @ of --args');
   }
 };
 
@@ -283,43 +274,3 @@ const homeOf = async (
   const { chat, caller } = await cloister.show(run);
   return chat !== undefined && caller === null ? 'chat' : 'nobody';
 };
-
-type AnsweredQuestion = Pick<DecidedAnswer, 'answer'> & {
-  readonly question: QuestionReport;
-  readonly workspace: string;
-  readonly json: boolean;
-};
-
-/** The run continues elsewhere, or not yet. */
-const reportReceipt = async (
-  receipt: AnswerReceipt,
-  { question, answer, workspace, json }: AnsweredQuestion,
-  { runtime, output }: CommandContext,
-): Promise<ExitCode> => {
-  const { state, run } = receipt;
-  await using cloister = await openToRead(workspace, runtime);
-  const report = await cloister.show(run);
-  const next =
-    state === 'stored'
-      ? ['The run takes it when it is continued:', `  ${continueCommand(report, workspace)}`]
-      : state === 'waiting'
-        ? ['More people must allow it:', `  ${askCommand(await resolveQuestion(cloister, question.id), workspace)}`]
-        : [`The process that owns run ${run} continues it.`];
-  output.result(json, { question: question.id, run, state }, (screen) => [
-    describeReceipt(receipt),
-    // As long as it is only stored, nobody has checked them.
-    ...(state === 'stored' ? [] : usedArgumentsLines(answer.args, screen)),
-    ...next,
-  ]);
-  return exitCode.completed;
-};
-
-const states: Readonly<Record<AnswerReceipt['state'], string>> = {
-  allowed: 'allowed',
-  denied: 'denied',
-  waiting: 'your answer is recorded',
-  stored: 'your answer is stored',
-};
-
-const describeReceipt = ({ question, state }: Pick<AnswerReceipt, 'question' | 'state'>): string =>
-  `${question}: ${states[state]}.`;

@@ -65,6 +65,24 @@ test('an answer from another process waits for a slot, and is on disk meanwhile'
   await expect.poll(async () => (await cloister.runs({ run: question.run }))[0]!.status).toBe('completed');
 });
 
+test('an answer from another process that the run refuses gives its slot back', async () => {
+  await using folder = await temporaryFolder();
+  const { question, gate, sent, cloister, server } = await serveOneSlot(folder.path);
+  gate.open();
+  await expect
+    .poll(async () => (await cloister.runs()).find(({ agent }) => agent === 'gated')!.status)
+    .toBe('completed');
+  const otherClock = virtualClock(1_000_000);
+  await using other = await openCloister({ agents: [askingAgent().agent], workspace: folder.path, clock: otherClock });
+  const answer = { allow: true, sha256: question.sha256, args: {} };
+  const stopAt = setInterval(() => void otherClock.advance(50), 5);
+  await expect(other.answer(question.id, answer, { by: 'ann' })).rejects.toMatchObject({ code: 'answer_invalid' });
+  clearInterval(stopAt);
+  // There is one slot, and no queue.
+  expect((await server.fetch(postRequest('/v1/gated', 'ann', { input: 'Go.' }))).status).toBe(200);
+  expect(sent).toEqual([]);
+});
+
 test('a server that stops before there is a slot leaves the answer to whoever resumes the run', async () => {
   await using folder = await temporaryFolder();
   const served = await serveOneSlot(folder.path);

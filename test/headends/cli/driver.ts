@@ -341,6 +341,11 @@ export const startCli = (
         if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
         return behaviour.opens?.() ?? fakeCloister(shown, behaviour);
       },
+      staleQuestions: async ({ runs }) => {
+        await using cloister = (await behaviour.opens?.()) ?? fakeCloister(shown, behaviour);
+        const questions = (await Promise.all(runs.map((run) => cloister.questions({ run })))).flat();
+        return new Set(questions.flatMap(({ id, state }) => (state === 'stale' ? [id] : [])));
+      },
       defaultAgent: async () => behaviour.defaultAgent ?? null,
       verify: async (options) => behaviour.verify?.(options) ?? verifyOf(shown),
       check: given.check,

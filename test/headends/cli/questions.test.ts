@@ -469,6 +469,52 @@ describe('`answer`', () => {
     expect(desk.sent).toEqual([{ to: 'anna' }]);
   });
 
+  const wrongThenRight = ['e', '{"to":1}', 'e', '{"to":"ben"}'];
+
+  test('asks again for arguments that do not fit, under the same name, and continues the run', async () => {
+    const { desk, question, answer } = await waiting();
+    const { code, stderr, stdout } = await answer(['--by', 'anna'], wrongThenRight);
+    expect({ code, sent: desk.sent }).toEqual({ code: 0, sent: [{ to: 'ben' }] });
+    expect(stderr).toMatch(/must fit the schema of the tool[^]*"to": "ben"/u);
+    expect(stdout).toContain('All done.');
+    await using cloister = await desk.opens();
+    expect(await cloister.questions({ run: question.run, all: true })).toMatchObject([
+      { state: 'allowed', answers: [{ by: 'anna', args: { to: 'ben' } }] },
+    ]);
+  });
+
+  test('leaves the question open with exit code 6 if nobody corrects arguments that do not fit', async () => {
+    const { desk, question, answer } = await waiting();
+    const { code, stderr } = await answer([], ['e', '{"to":1}', 'l']);
+    expect({ code, sent: desk.sent }).toEqual({ code: 6, sent: [] });
+    expect(stderr).toContain(`Question ${question.id} stays open.`);
+    expect(await readOpen(desk)).toMatchObject([{ id: question.id, answers: [] }]);
+  });
+
+  test.each([
+    [wrongThenRight, 0, [{ to: 'ben' }], []],
+    [['e', '{"to":1}', 'l'], 130, [], ['open']],
+  ])('asks again if the process that owns the run refuses the arguments: %j', async (typed, code, sent, open) => {
+    const { desk, question, answer } = await waiting();
+    await using owner = await desk.opens();
+    const session = await owner.resume(question.run);
+    const answered = await answer([], typed);
+    expect(answered.stderr).toContain('must fit the schema of the tool');
+    expect(answered.code).toBe(code);
+    if (code === 0) await session.outcome;
+    expect({ sent: desk.sent, open: (await readOpen(desk)).map(({ state }) => state) }).toEqual({ sent, open });
+    session.cancel();
+    await session.outcome.catch(() => undefined);
+  });
+
+  test('asks nobody again who has said everything on the command line', async () => {
+    const { desk, question, answer } = await waiting();
+    const args = ['allow', '--args', '{"to":1}', '--sha256', question.sha256];
+    const refused = await answer(args, ['e', '{"to":"ben"}']);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('must fit the schema of the tool') });
+    expect(desk.sent).toEqual([]);
+  });
+
   test.each([
     [['alow'], 'answer allow or deny'],
     [['deny', '--args', '{}'], '--args goes with allow'],
@@ -580,6 +626,22 @@ test('`questions` lists those that wait, and with --all the others; an id shows 
   expect(unknown.stderr).toMatch(
     /No question waits in the workspace \/\S+\. Name another workspace with --workspace <dir>\./u,
   );
+});
+
+test('`questions` says which ones are stale, and offers no answer to them', async () => {
+  const desk = openDesk();
+  await follow(run, desk, null);
+  const [question] = await readOpen(desk);
+  const others = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead otherwise.' });
+  await using same = await desk.opens();
+  const workspace = same.workspace!;
+  const opens = () => openCloister({ workspace, agents: [others], models: [rehearse([])] });
+  expect(JSON.parse((await follow(['questions', '--json'], { opens }, null)).stdout)).toMatchObject([
+    { id: question!.id, state: 'stale' },
+  ]);
+  const list = (await follow(['questions'], { opens }, null)).stdout;
+  expect(list).toContain('stale: the agents have changed');
+  expect(list).not.toContain('npx cloister');
 });
 
 test('a prefix means a question that waits before those that no longer do', async () => {

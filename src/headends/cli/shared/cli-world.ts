@@ -1,3 +1,4 @@
+import type { RunId } from '#base';
 import type {
   Agent,
   AgentSignature,
@@ -71,6 +72,12 @@ export type CliFiles = {
 /** Agents, workspaces and runs. */
 export type CliRuntime = {
   open(options: OpenOptions): Promise<Cloister>;
+  /**
+   * The ids of the questions of these runs that no answer can continue, because their agents have changed: those that are given, or
+   * those that each run was started with. A list imports no modules unasked, so runs whose agents are in a module are left out unless
+   * agents are given; so are runs whose agents cannot be loaded.
+   */
+  staleQuestions(options: StaleQuestionsOptions): Promise<ReadonlySet<string>>;
   /** The agent to use if none is named, from the config; null if the config sets none. */
   defaultAgent(config: string | null): Promise<string | null>;
   check(options: CheckCommandOptions): Promise<CheckReport>;
@@ -83,6 +90,13 @@ export type CliRuntime = {
   import(options: ImportCommandOptions): Promise<ImportReport>;
   /** Migrates a workspace to the newest format, and keeps its former database. */
   migrate(workspace: string): Promise<MigrationReport>;
+};
+
+type StaleQuestionsOptions = {
+  readonly workspace: string;
+  readonly agents: readonly string[];
+  readonly config: string | null;
+  readonly runs: readonly RunId[];
 };
 
 type ImportCommandOptions = {

@@ -53,8 +53,10 @@ type FollowRunOptions = {
   readonly finish?: (outcome: RunOutcome, cloister: Cloister) => Promise<FinishNotes>;
   /** Next steps in addition to the usual ones. */
   readonly nextCommands?: (run: RunId) => readonly string[];
-  /** The question whose answer has continued this run. */
-  readonly answered?: string;
+  /** The question whose answer has continued this run; null: it was refused, and is asked again. Read when the run has begun. */
+  readonly answered?: () => string | null;
+  /** The name under which the person at the terminal answers; null: the usual one. */
+  readonly answerer?: string | null;
 };
 
 export const followRun = async (options: FollowRunOptions, context: CommandContext): Promise<ExitCode> => {
@@ -189,7 +191,7 @@ type ShownRun =
 const showLiveRun = async (
   session: RunSession,
   cloister: Cloister,
-  { request, view, showAnswer, answered }: FollowRunOptions & { readonly view: AnswerView },
+  { request, view, showAnswer, answered, answerer = null }: FollowRunOptions & { readonly view: AnswerView },
   context: CommandContext,
 ): Promise<ShownRun> => {
   const { interrupts, output, system } = context;
@@ -208,7 +210,8 @@ const showLiveRun = async (
       workspace: request.workspace,
       openLines: isInteractive(request, context) ? () => context.terminal.lines() : null,
       pause: () => progress.pause(),
-      answered: answered ?? null,
+      answered: answered?.() ?? null,
+      answerer,
     },
     context,
   );

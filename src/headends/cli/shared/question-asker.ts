@@ -9,7 +9,7 @@ import { plural } from '#headends/run-view';
 import type { Lines } from './cli-world.ts';
 import type { CommandContext } from './define-command.ts';
 import { errorLines, errorValue } from './errors.ts';
-import { askCommand, usedArgumentsLines } from './question-lines.ts';
+import { answererProblem, askCommand, usedArgumentsLines } from './question-lines.ts';
 import { promptForAnswer } from './question-prompt.ts';
 import type { PersonAnswer } from './question-prompt.ts';
 import { sanitizeLine } from './sanitize-text.ts';
@@ -29,6 +29,8 @@ type QuestionAskerOptions = {
   readonly onLater?: () => void;
   /** A question that this person has just answered. */
   readonly answered?: string | null;
+  /** The name under which they answer what they may answer under it, unless they type another one; null: the usual one. */
+  readonly answerer?: string | null;
 };
 
 type Decided = NonNullable<PersonAnswer>;
@@ -163,7 +165,7 @@ export class QuestionAsker {
     this.#lines = openLines!();
     const restored = this.#context.interrupts.onLeave(() => this.#lines?.close());
     try {
-      const prompt = { lines: this.#lines, context: this.#context, name: this.#name };
+      const prompt = { lines: this.#lines, context: this.#context, name: this.#name ?? this.#options.answerer ?? null };
       const decided = await promptForAnswer(question, prompt);
       this.#current = null;
       if (this.#closed) return;
@@ -184,8 +186,10 @@ export class QuestionAsker {
   }
 
   /** An answer that is refused is asked for again. */
-  async #answer(question: QuestionReport, { answer, by }: Decided): Promise<void> {
-    const { cloister, workspace, session } = this.#options;
+  async #answer(question: QuestionReport, { answer, by: typed }: Decided): Promise<void> {
+    const { cloister, workspace, session, answerer } = this.#options;
+    const isTheirs = (name: string): boolean => answererProblem(question, name) === null;
+    const by = typed ?? (answerer != null && isTheirs(answerer) ? answerer : undefined);
     const { err } = this.#context.output;
     const { id, sha256, need, answers } = question;
     this.#name = by ?? this.#name;

@@ -93,6 +93,9 @@ const reasons: Readonly<Record<QuestionReport['why'], string>> = {
   client: 'it is a tool of the client that started the run, which alone can answer',
 };
 
+const stateText = (state: QuestionReport['state']): string =>
+  state === 'stale' ? 'stale: the agents have changed, so no answer can continue the run' : state;
+
 const factLines = (question: QuestionReport): readonly (readonly [title: string, text: string])[] => {
   const { id, why, until, need, answers, state } = question;
   const who = answererText(question);
@@ -111,7 +114,9 @@ const factLines = (question: QuestionReport): readonly (readonly [title: string,
             answers.map((one) => answerText(one, question)).join(', '),
           ] as const,
         ]),
-    ...(state === 'open' ? [['until', `${dateTime(until)}; then ${end}`] as const] : [['state', state] as const]),
+    ...(state === 'open'
+      ? [['until', `${dateTime(until)}; then ${end}`] as const]
+      : [['state', stateText(state)] as const]),
   ];
 };
 
@@ -164,7 +169,7 @@ export const questionListLines = (
     const progress =
       state === 'open'
         ? `until ${dateTime(until)}, ${answers.length} of ${plural(need, 'answer')}${given}`
-        : `${state}${given}`;
+        : `${stateText(state)}${given}`;
     return [
       `${paint('bold', truncateColumns(id, columns))}  ${truncateColumns(`${pathText(question)}: ${what}`, Math.max(20, columns - id.length - 2))}`,
       `  ${truncateColumns(excerpt(short, columns * 2), columns - 2)}`,
