@@ -1,4 +1,5 @@
 // Assembles a server of agents: which callers it admits, which agents it serves, and over which protocols.
+import { basename, resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { stdioCaller } from '#contracts';
 import type { Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
@@ -142,6 +143,8 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   };
 };
 
+const folderName = (path: string | null): string | null => (path === null ? null : basename(resolve(path)));
+
 const createApp = (
   cloister: Cloister,
   service: Service,
@@ -151,7 +154,7 @@ const createApp = (
   const { agentService, now, about } = service;
   const redact = (text: string): string => cloister.redact(text);
   const routes: HttpRoute[] = [
-    ...restRoutes(agentService, { ...about, redact }),
+    ...restRoutes(agentService, { ...about, redact, workspace: folderName(cloister.workspace) }),
     ...openaiRoutes(agentService, { now }),
     ...anthropicRoutes(agentService, { now }),
     openapiRoute(() => routes, about),

@@ -17,7 +17,7 @@ import { patientWorld } from './patient-world.ts';
 import type { PatientWorld } from './patient-world.ts';
 import { approveEnds, kinds, unknownResponses, perform, readAgain, residentEnds, toolsEnds } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
-import { conversations, disturb, glance, KnownIds, useManyTools, watchRuns } from './serve-others.ts';
+import { conversations, disturb, glance, KnownIds, overlook, useManyTools, watchRuns } from './serve-others.ts';
 import { aiFile, newTemporaryFolder, writeFiles } from './temporary-folder.ts';
 
 const mark = 'bee';
@@ -69,6 +69,8 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
       '/v1',
       '/v1/runs',
       '/v1/questions',
+      '/v1/me',
+      '/v1/callers',
       '/v1/models',
       '/v1/nobody?q=x',
       ...deskNames.map((name) => `/v1/${name}?q=x`),
@@ -119,6 +121,8 @@ const url = 'http://127.0.0.1:1';
 const [watched, other] = ['clo_watched', 'clo_other'];
 /** Tokens that may only watch: one for the runs of the watched caller, and one of the operator for all runs. */
 const [glass, board] = ['clo_glass', 'clo_board'];
+/** An operator: what it reads, and what it starts on its own, changes nothing for the watched caller. */
+const boss = 'clo_boss';
 const stepMs = 1_000;
 const stallMs = 300;
 
@@ -158,6 +162,7 @@ export const observeWorld = async (
       { name: 'other', sha256: hashToken(other), ...otherTerms(rng, desk) },
       { name: 'watched', sha256: hashToken(glass), may: ['watch'], sees },
       { name: 'board', sha256: hashToken(board), may: ['watch'], operator: true },
+      { name: 'boss', sha256: hashToken(boss), operator: true },
     ],
     clients: { tools: true, system: true },
     clientToolMs: 300_000,
@@ -185,7 +190,8 @@ export const observeWorld = async (
   const looks = seededRng(salt + 1);
   const watching = Array.from({ length: looks.below(acts.length) }, async () => {
     await at(looks.below(acts.length * stepMs));
-    await watchRuns(actor(board, foreign, known), looks, known);
+    if (looks.chance(0.5)) return watchRuns(actor(board, foreign, known), looks, known);
+    await overlook(actor(boss, foreign, known), looks, known).catch(() => undefined);
   });
   const got = acts.map(async (doing, place) => {
     await at(place * stepMs + stepMs / 2);
