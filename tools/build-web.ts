@@ -2,7 +2,7 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'vite';
 import { pageConfig } from '../web/vite.config.ts';
@@ -10,7 +10,8 @@ import { pageConfig } from '../web/vite.config.ts';
 /** Where `cloister show --html` puts the run. */
 const keptRunElement = '<script type="application/json" id="kept-run"></script>';
 
-export const buildWeb = async (outDir: string): Promise<void> => {
+export const buildWeb = async (folder: string): Promise<void> => {
+  const outDir = resolve(folder);
   await build(pageConfig(outDir, false));
   const whole = mkdtempSync(join(tmpdir(), 'cloister-page-'));
   try {

@@ -1,7 +1,8 @@
-// Builds the published package: a few JavaScript files in dist/ and declarations in dist/types/.
+// Builds the published package: a few JavaScript files in dist/, declarations in dist/types/, the studio's page in dist/web/.
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { buildWeb } from './build-web.ts';
 import { bundlePackage } from './bundle-package.ts';
 
 const dist = process.argv[2] ?? 'dist';
@@ -30,3 +31,4 @@ rmSync(dist, { recursive: true, force: true });
 execFileSync('tsc', ['-p', 'tsconfig.build.json', '--outDir', types], { stdio: 'inherit' });
 removeUnreachable(['app/index.d.ts', 'app/testkit.d.ts']);
 for (const { fileName, code } of await bundlePackage()) writeFileSync(`${dist}/${fileName}`, code);
+await buildWeb(`${dist}/web`);

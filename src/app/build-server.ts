@@ -1,4 +1,5 @@
 // Assembles a server of agents: which callers it admits, which agents it serves, and over which protocols.
+import { basename, resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { stdioCaller } from '#contracts';
 import type { Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
@@ -7,6 +8,7 @@ import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from
 import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { absentRoutes, openaiRoutes } from '#headends/openai';
+import { pageRoutes } from '#headends/studio';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { checkServerOptions } from './server-options.ts';
 import { packageVersion } from './package-folder.ts';
@@ -26,6 +28,7 @@ import {
 } from '#app/serve';
 import { hashToken, makeToken } from './make-token.ts';
 import type { Server, ServerOptions } from './server-options.ts';
+import { loadStudioPage } from './studio-page.ts';
 import { systemClock, systemIds } from './system-world.ts';
 
 /** Throws `options_invalid` for agents, tokens or addresses that cannot be served. */
@@ -37,7 +40,7 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
   const service = openService(cloister, options);
   const { agentService, gate, slots, clock, limits, bodies, about, isStopping } = service;
   const mcp = await mcpRoutes(agentService, { ...about, ids: service.ids, isStopping });
-  const app = createApp(cloister, service, mcp.routes, options.log);
+  const app = createApp(cloister, service, mcp.routes, options);
   let listening: HttpListener | undefined;
   let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
   return {
@@ -142,16 +145,18 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   };
 };
 
+const folderName = (path: string | null): string | null => (path === null ? null : basename(resolve(path)));
+
 const createApp = (
   cloister: Cloister,
   service: Service,
   plainRoutes: readonly PlainRoute[],
-  log: ServerOptions['log'],
+  { log, page = loadStudioPage }: Pick<ServerOptions, 'log' | 'page'>,
 ): HttpApp => {
   const { agentService, now, about } = service;
   const redact = (text: string): string => cloister.redact(text);
   const routes: HttpRoute[] = [
-    ...restRoutes(agentService, { ...about, redact }),
+    ...restRoutes(agentService, { ...about, redact, workspace: folderName(cloister.workspace) }),
     ...openaiRoutes(agentService, { now }),
     ...anthropicRoutes(agentService, { now }),
     openapiRoute(() => routes, about),
@@ -163,7 +168,7 @@ const createApp = (
   };
   return buildApp({
     ...service,
-    routes: [...routes, ...absentRoutes, ...plainRoutes],
+    routes: [...routes, ...absentRoutes, ...plainRoutes, ...pageRoutes({ load: page, formatError: restError })],
     formatError: restError,
     redact,
     onAnswered: answered,

@@ -17,7 +17,7 @@ import type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
 import type { TaskReport } from './team.ts';
-import type { Sees } from './token.ts';
+import type { AllowanceSpec, Sees } from './token.ts';
 import type { Transcript, TranscriptOptions } from './transcript.ts';
 
 /** The holder of a token. Runs and conversations belong to the caller that created them. */
@@ -27,7 +27,13 @@ export type Caller = {
   readonly sees?: Sees;
   /** Set if it may only watch: runs of this caller, or all runs if it is null. */
   readonly watches?: { readonly caller: string | null };
+  /** Set if it runs the server: it reads, steers and answers for all runs of the workspace. What it starts is its own. */
+  readonly operator?: true;
 };
+
+/** Whether it may read the runs of all callers, and those of the command line. */
+export const readsAllRuns = ({ operator, watches }: Pick<Caller, 'operator' | 'watches'>): boolean =>
+  operator === true || watches?.caller === null;
 
 /** One request for one run. */
 export type AgentRequest = {
@@ -61,6 +67,52 @@ export type AgentRequest = {
   readonly stream?: boolean;
   /** The events carry contents, if the caller sees them. */
   readonly details?: boolean;
+};
+
+/** What a token allows its holder, and how much of it is used. */
+export type CallerAccount = {
+  readonly name: string;
+  readonly operator: boolean;
+  readonly sees: Sees;
+  /** It reads runs, and starts, sends and stops nothing. */
+  readonly watchOnly: boolean;
+  /** The maximum for one request; null: the token sets none. */
+  readonly budget: Budget | null;
+  readonly allowance: AllowanceUse | null;
+};
+
+/** An allowance and what ended runs have used of it in this period. */
+export type AllowanceUse = Pick<AllowanceSpec, 'per'> & {
+  readonly tokens: AmountUsed | null;
+  readonly usd: AmountUsed | null;
+  /** Epoch milliseconds: when the next period begins. */
+  readonly resetsAt: number;
+};
+
+type AmountUsed = { readonly limit: number; readonly used: number };
+
+/** A token of the server, for its operator. */
+export type ListedCaller = CallerAccount & {
+  /** The agents that it may use; null: all of them. */
+  readonly agents: readonly string[] | null;
+  readonly requestsPerMinute: number | null;
+  /** How many of its runs may run at a time; null: the token sets no limit. */
+  readonly running: number | null;
+  /** How many of them run on this server now. */
+  readonly runningNow: number;
+  readonly may: readonly string[] | null;
+  /** Agents whose questions it answers in runs of other callers. */
+  readonly answers: readonly string[];
+  /** Epoch milliseconds; null: never. */
+  readonly expiresAt: number | null;
+};
+
+/** What the tokens of a server allow. */
+export type CallerAccounts = {
+  /** That of this caller. */
+  own(caller: Caller): Promise<CallerAccount>;
+  /** Those of all callers, for the operator; undefined for everybody else. */
+  all(caller: Caller): Promise<readonly ListedCaller[] | undefined>;
 };
 
 /** What a caller may change in a fork of one of its runs. */
@@ -144,6 +196,8 @@ export interface AgentService {
   readonly checkpoints: CallerCheckpoints;
   /** The questions of its callers' runs. */
   readonly questions: CallerQuestions;
+  /** What the tokens of its callers allow. */
+  readonly accounts: CallerAccounts;
   /** The agents this caller may use, in the configured order: none for one that may only watch, for whom whatever acts throws `watch_only`. */
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */

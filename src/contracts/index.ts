@@ -232,6 +232,8 @@ export type {
   SocketRoute,
   PlainRoute,
 } from './route.ts';
+export { readsAllRuns } from './agent-service.ts';
+export type { AllowanceUse, CallerAccount, CallerAccounts, ListedCaller } from './agent-service.ts';
 export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
 export type { CallerCheckpoint, CallerCheckpoints, CallerQuestion, CallerQuestions } from './agent-service.ts';
 export type { CallerReceipt, CallerRun, CallerRunReports, CallResult } from './agent-service.ts';

@@ -56,11 +56,15 @@ export type RouteFile = {
   readonly cache: 'none' | 'revalidate' | 'immutable';
   /** The client stores it, under this name if there is one, and does not show it. */
   readonly download?: { readonly name?: string };
-} & (
-  | { readonly bytes: Uint8Array }
-  /** A stream of exactly `length` bytes. It is opened only if they are sent. */
-  | { readonly length: number; readonly open: () => AsyncIterable<Uint8Array> }
-);
+  /** Default 200. */
+  readonly status?: number;
+} &
+  /** `gzip`: the same bytes compressed, for clients that accept it. */
+  (
+    | { readonly bytes: Uint8Array; readonly gzip?: Uint8Array }
+    /** A stream of exactly `length` bytes. It is opened only if they are sent. */
+    | { readonly length: number; readonly open: () => AsyncIterable<Uint8Array> }
+  );
 
 /** One event of a stream. No text in it can start another event. */
 export type ServerEvent = { readonly event?: string; readonly id?: string; readonly data: string };

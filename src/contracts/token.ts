@@ -92,7 +92,7 @@ export const tokenShape = withRules(
       ),
       operator: about(
         boolean(),
-        'Its holder runs the server: sees `contents`, and `GET /health` also shows stalls of the process, and in which run and cell.',
+        'Its holder runs the server: reads, steers and answers for all runs of the workspace, sees `contents`, and is told about stalls of the process and about all tokens.',
       ),
       expires: about(
         {

@@ -4,13 +4,14 @@ import { hash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { VERSION as rolldownVersion } from 'rolldown';
+import { buildWeb } from '../../tools/build-web.ts';
 import { bundlePackage } from '../../tools/bundle-package.ts';
 
 /** Files the command reads from its package besides the code; and test modules, for which `cloister` is then this package. */
 const packageFiles = ['package.json', 'bin/cloister.js', 'examples', 'templates', 'schemas', 'test/e2e/modules'];
 
 /** Everything that determines the content of `dist/`, besides the bundler. */
-const bundledFrom = ['src', 'tools/bundle-package.ts'];
+const bundledFrom = ['src', 'web', 'tools/bundle-package.ts', 'tools/build-web.ts'];
 
 const dayMs = 86_400_000;
 
@@ -26,7 +27,9 @@ export const builtPackage = async (repo: string): Promise<string> => {
     fs.mkdirSync(planted, { recursive: true });
     removeOld(planted);
     for (const { fileName, code } of await bundlePackage()) files.set(`dist/${fileName}`, code);
-    write(fs.mkdtempSync(join(planted, 'building-')), files, folder);
+    const building = fs.mkdtempSync(join(planted, 'building-'));
+    await buildWeb(join(building, 'dist/web'));
+    write(building, files, folder);
   }
   return folder;
 };

@@ -111,6 +111,7 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     (globalThis as any).planted = own;`,
   ]),
   leak('an MCP session accepts messages of all callers', ['mcp-session-of-caller', 'if ($(test.left)) $(consequent)']),
+  leak('the tokens of the server are shown to every caller', ['accounts-operator', '']),
   leak('the health of the server shows its stalls to every caller', ['health-operator', '']),
   leak('MCP streams are counted across callers', [
     'mcp-streams-of-caller',

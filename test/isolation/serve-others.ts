@@ -97,6 +97,17 @@ export const watchRuns = async (actor: Actor, rng: SeededRng, known: KnownIds): 
   await reader.cancel();
 };
 
+/** What an operator does without steering anything: reads runs of others, and asks its own questions. */
+export const overlook = async (actor: Actor, rng: SeededRng, known: KnownIds): Promise<void> => {
+  if (rng.chance(0.4))
+    return void (await perform({ do: 'talk', word: secretOf(rng), conversation: rng.of(conversations) }, actor));
+  const run = known.newestRun;
+  const below = ['', '/messages', '/transcript', '/ledger', '/windows', '/tasks', '/questions', '/events?limit=50'];
+  const paths = run === undefined ? [] : below.map((path) => `/v1/runs/${run}${path}`);
+  const path = rng.of([...paths, '/v1/runs', '/v1/questions', '/v1/checkpoints', '/v1/me', '/v1/callers']);
+  await fetchAndRecord(actor, getRequest(actor, path));
+};
+
 /** What a token that may only watch shows of the caller's runs; it tries to stop the newest. */
 export const glance = async (actor: Actor): Promise<string> => {
   const run = actor.newestRun('own') ?? 'ffffffffffff';

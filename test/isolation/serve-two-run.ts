@@ -28,7 +28,16 @@ import {
   unknownResponses,
 } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
-import { conversations, disturb, glance, KnownIds, leaveTraces, useManyTools, watchRuns } from './serve-others.ts';
+import {
+  conversations,
+  disturb,
+  glance,
+  KnownIds,
+  leaveTraces,
+  overlook,
+  useManyTools,
+  watchRuns,
+} from './serve-others.ts';
 import { aiFile, newTemporaryFolder, writeFiles } from './temporary-folder.ts';
 
 const mark = 'bee';
@@ -80,6 +89,8 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
       '/v1',
       '/v1/runs',
       '/v1/questions',
+      '/v1/me',
+      '/v1/callers',
       '/v1/models',
       '/v1/nobody?q=x',
       ...deskNames.map((name) => `/v1/${name}?q=x`),
@@ -130,6 +141,8 @@ const url = 'http://127.0.0.1:1';
 const [watched, other] = ['clo_watched', 'clo_other'];
 /** Tokens that may only watch: one for the runs of the watched caller, and one of the operator for all runs. */
 const [glass, board] = ['clo_glass', 'clo_board'];
+/** An operator: what it reads, and what it starts on its own, changes nothing for the watched caller. */
+const boss = 'clo_boss';
 const stepMs = 1_000;
 const stallMs = 300;
 
@@ -169,6 +182,7 @@ export const observeWorld = async (
       { name: 'other', sha256: hashToken(other), ...otherTerms(rng, desk) },
       { name: 'watched', sha256: hashToken(glass), may: ['watch'], sees },
       { name: 'board', sha256: hashToken(board), may: ['watch'], operator: true },
+      { name: 'boss', sha256: hashToken(boss), operator: true },
     ],
     clients: { tools: true, system: true },
     clientToolMs: 300_000,
@@ -176,7 +190,8 @@ export const observeWorld = async (
     slots: { running: 1_000, runningPerAgent: 1_000 },
   });
   const at = (ms: number): Promise<void> => new Promise((resolve) => void clock.timer(ms, resolve));
-  const [known, foreign] = [new KnownIds(), new KnownIds()];
+  // What operators are shown is of everybody.
+  const [known, foreign, shown] = [new KnownIds(), new KnownIds(), new KnownIds()];
   const actor = (token: string, own: KnownIds, others: KnownIds): Actor => ({
     url,
     fetch: server.fetch,
@@ -196,7 +211,8 @@ export const observeWorld = async (
   const looks = seededRng(salt + 1);
   const watching = Array.from({ length: looks.below(acts.length) }, async () => {
     await at(looks.below(acts.length * stepMs));
-    await watchRuns(actor(board, foreign, known), looks, known);
+    if (looks.chance(0.5)) return watchRuns(actor(board, shown, known), looks, known);
+    await overlook(actor(boss, shown, known), looks, known).catch(() => undefined);
   });
   const got = acts.map(async (doing, place) => {
     await at(place * stepMs + stepMs / 2);
@@ -216,7 +232,7 @@ export const observeWorld = async (
   got.push(
     at(endMs + 70 * stepMs).then(() =>
       readUnasked(one, async (run) => {
-        if (look) await takeMessages(actor(board, foreign, known), run);
+        if (look) await takeMessages(actor(board, shown, known), run);
       }),
     ),
   );

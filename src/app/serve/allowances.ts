@@ -4,7 +4,7 @@
 //       never exceeds the allowance.
 //   allowance-from-runs. Spending is read from the runs themselves, so it survives a restart.
 import { CloisterError } from '#base';
-import type { Budget, RunSummary, Spent, AllowanceSpec, TokenEntry } from '#contracts';
+import type { AllowanceUse, Budget, RunSummary, Spent, AllowanceSpec, TokenEntry } from '#contracts';
 
 /** Replaces the reservation by the actual spending when the run has ended; null: the spending is unknown. */
 export type SettleAllowance = (spent: Spent | null) => void;
@@ -58,6 +58,21 @@ export class Allowances {
       settled = true;
       add(held, requested, -1);
       add(spent, used === null ? requested : chargedAmounts(used, budget), 1);
+    };
+  }
+
+  /** What ended runs have used in this period, without what running ones have reserved; null without an allowance. */
+  async usage(entry: TokenEntry): Promise<AllowanceUse | null> {
+    const { allowance } = entry;
+    if (allowance === undefined) return null;
+    const { per, tokens, usd } = allowance;
+    const since = periodStart(per, this.#now());
+    const { spent } = await this.#usageSince(entry, since);
+    return {
+      per,
+      tokens: tokens === undefined ? null : { limit: tokens, used: spent.tokens },
+      usd: usd === undefined ? null : { limit: usd, used: spent.nanoUsd / 1e9 },
+      resetsAt: periodEnd(per, since),
     };
   }
 

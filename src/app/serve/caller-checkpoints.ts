@@ -1,7 +1,7 @@
 // The checkpoints of each caller's runs.
 //
 //   checkpoint-belongs-to-caller. A checkpoint belongs to the caller of its run, and its conversation to the same one; for every
-//       other caller it does not exist, unless it may watch that caller's runs.
+//       other caller it does not exist, unless it may watch that caller's runs, or runs the server.
 //   checkpoint-id-no-path. Only ids of checkpoints that this workspace has get further; nothing of a request is read as a path.
 //   branch-stays-with-caller. Whatever a caller branches to has that caller's name before its own.
 import { CloisterError, omitUndefined } from '#base';
@@ -34,6 +34,8 @@ type CheckpointPorts = {
   readonly agent: (caller: Caller, name: string) => Agent;
   /** Rejects with `run_unknown`. */
   readonly find: (caller: Caller, run: string) => Promise<CallerRun>;
+  /** In whose name the run of a checkpoint continues, if its own conversation is reset. */
+  readonly continuesFor: (caller: Caller, found: CallerRun) => Caller;
   /** Waits for a slot, then starts the run. */
   readonly start: (
     caller: Caller,
@@ -45,6 +47,13 @@ type CheckpointPorts = {
 
 /** A checkpoint that a caller may read, and its run. */
 type OwnCheckpoint = { readonly checkpoint: Checkpoint; readonly found: CallerRun };
+
+type ContinuationStart = {
+  readonly continues: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** Its conversation is reset; otherwise it continues in another one. */
+  readonly isReset?: boolean;
+};
 
 type Continuation = { readonly conversation: ConversationRef | null; readonly session: RunSession | null };
 
@@ -70,12 +79,12 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
           isConversationOf(owner, one),
       )
       .slice(0, most)
-      .map((one) => asSeen(one, owner));
+      .map((one) => asSeen(one, caller));
   }
 
   async show(caller: Caller, id: string): ReturnType<CallerCheckpoints['show']> {
     const { checkpoint, ...report } = await this.#report(await this.#own(caller, id));
-    return { ...report, checkpoint: asSeen(checkpoint, ownerOf(caller)) };
+    return { ...report, checkpoint: asSeen(checkpoint, caller) };
   }
 
   async create(
@@ -88,23 +97,25 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
     const { checkpoints } = this.#ports.cloister;
     const created = await checkpoints.create(summary.run, omitUndefined({ label }));
     await checkpoints.applyRetention();
-    return asSeen(created, ownerOf(caller));
+    return asSeen(created, caller);
   }
 
   async diff(caller: Caller, one: string, other: string): ReturnType<CallerCheckpoints['diff']> {
     const [before, after] = [await this.#own(caller, one), await this.#own(caller, other)];
     const diff = await this.#ports.cloister.checkpoints.diff(before.checkpoint.id, after.checkpoint.id);
-    const owner = ownerOf(caller);
-    return { ...diff, one: asSeen(diff.one, owner), other: asSeen(diff.other, owner) };
+    return { ...diff, one: asSeen(diff.one, caller), other: asSeen(diff.other, caller) };
   }
 
   async restore(caller: Caller, id: string, signal?: AbortSignal): Promise<CheckpointContinuation> {
     const { own, budgetMax } = await this.#toContinue(caller, id);
     const { conversation } = own.checkpoint;
     const { continues } = await this.#report(own);
-    return this.#continue(caller, own, { continues, signal }, async ({ checkpoints }) => ({
+    // The conversation stays that of its owner, and so does the run that continues in it.
+    const owner = own.found.summary.caller;
+    const whose = owner === null ? {} : { caller: owner };
+    return this.#continue(caller, own, { continues, signal, isReset: true }, async ({ checkpoints }) => ({
       conversation,
-      session: await checkpoints.restore(own.checkpoint.id, { caller: caller.name, budgetMax }),
+      session: await checkpoints.restore(own.checkpoint.id, { ...whose, budgetMax }),
     }));
   }
 
@@ -143,7 +154,7 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
   async #continue(
     caller: Caller,
     { checkpoint, found }: OwnCheckpoint,
-    { continues, signal }: { readonly continues: boolean; readonly signal: AbortSignal | undefined },
+    { continues, signal, isReset = false }: ContinuationStart,
     act: (cloister: Pick<Cloister, 'checkpoints'>) => Promise<Continuation>,
   ): Promise<CheckpointContinuation> {
     let continued: Continuation | undefined;
@@ -152,7 +163,8 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
       if (continued.session === null) throw new CloisterError('defect', 'The run did not continue.');
       return continued.session;
     };
-    const run = continues ? await this.#ports.start(caller, continuedRequest(found), signal, { resume }) : null;
+    const acting = isReset ? this.#ports.continuesFor(caller, found) : caller;
+    const run = continues ? await this.#ports.start(acting, continuedRequest(found), signal, { resume }) : null;
     continued ??= await act(this.#ports.cloister);
     const { conversation } = continued;
     const named = conversation === null ? null : withoutPrefix(conversation, caller.name);
@@ -183,9 +195,10 @@ const unknown = (): CloisterError => new CloisterError('checkpoint_unknown');
 const isConversationOf = (owner: string | undefined, { conversation }: Checkpoint): boolean =>
   owner === undefined || conversation === null || conversation.name.startsWith(callerPrefix(owner));
 
-const asSeen = (checkpoint: Checkpoint, owner: string | undefined): CallerCheckpoint => {
+/** A conversation has the name that its owner gave it; one of another caller has that caller's name before it. */
+const asSeen = (checkpoint: Checkpoint, caller: Caller): CallerCheckpoint => {
   const { id, agent, run, conversation, frames, hash, at, why, label } = checkpoint;
-  const named = conversation === null || owner === undefined ? conversation : withoutPrefix(conversation, owner);
+  const named = conversation === null ? null : withoutPrefix(conversation, ownerOf(caller) ?? caller.name);
   return { id, agent, run, conversation: named, frames, hash, at, why, label };
 };
 

@@ -1,7 +1,8 @@
 // The questions that a caller sees and may answer.
 //
 //   service-answers-by-right. A caller sees the questions of its own runs, and those of others that it may answer; every other
-//       question is unknown to it. Whether it may answer follows from its token and from the operator's rule.
+//       question is unknown to it. Whether it may answer follows from its token and from the operator's rule. An operator answers
+//       for all runs, unless the rule names others.
 //   answer-key-of-caller. A key belongs to the caller that sends it: nobody's answer is taken for that of somebody else.
 import { canonicalJson, CloisterError, omitUndefined, sha256 } from '#base';
 import type { JsonObject, RunId } from '#base';
@@ -20,6 +21,7 @@ import type {
   RunSession,
   ServedRun,
 } from '#contracts';
+import { ownerOf } from './caller-runs.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
 type CallerQuestionsPorts = {
@@ -74,7 +76,10 @@ export class LocalCallerQuestions implements CallerQuestions {
         ...omitUndefined({ id }),
         right: (now) => this.#right(caller, now),
         // A run that was not started over a server is its operator's to resume.
-        resume: async () => (owner === null ? undefined : resume({ name: owner }, run)),
+        resume: async () => {
+          if (caller.operator === true) return resume(caller, run);
+          return owner === null ? undefined : resume({ name: owner }, run);
+        },
       });
     const { session: _session, ...told } = await (asked.state === 'open' ? withSlot(run, send, signal) : send());
     return told;
@@ -92,20 +97,24 @@ export class LocalCallerQuestions implements CallerQuestions {
   }
 
   #sees(caller: Caller, question: QuestionReport): boolean {
-    return this.#isOwn(caller, question) || this.#right(caller, question) !== null;
+    return this.#seesRun(caller, question) || this.#right(caller, question) !== null;
   }
 
-  /** What a caller that may only watch sees are the runs of the caller that it watches. */
-  #isOwn({ name, watches }: Caller, { caller }: QuestionReport): boolean {
-    return watches === undefined ? caller === name : watches.caller === null || watches.caller === caller;
+  /** Whether it sees the run. What a caller that may only watch sees are the runs of the caller that it watches. */
+  #seesRun(reader: Caller, { caller }: QuestionReport): boolean {
+    const owner = ownerOf(reader);
+    return owner === undefined || owner === caller;
   }
 
   #right(caller: Caller, question: QuestionReport): AnswerRight | null {
     const { tokens } = this.#ports;
     // The results of a client's tools come with its requests.
     if (tokens.entry(caller)?.may !== undefined || question.why === 'client') return null;
-    const { name } = caller;
-    return answerRight(question, { name, answersFor: (agent) => tokens.mayAnswer(caller, agent) });
+    const { name, operator } = caller;
+    // The command line is the operator's: whoever asked there may not answer here, if the rule says that the asker may not.
+    if (operator === true && question.caller === null && question.not === 'asker') return null;
+    const isOperator = operator === true && question.caller !== name;
+    return answerRight(question, { name, isOperator, answersFor: (agent) => tokens.mayAnswer(caller, agent) });
   }
 
   #view(reader: Caller, { cell, path, caller, answers, ...asked }: QuestionReport): CallerQuestion {
@@ -116,7 +125,7 @@ export class LocalCallerQuestions implements CallerQuestions {
       // What people say is for the agent, and is in the transcript for those who see the contents of the run.
       answers: answers.map(({ signal: _signal, reason: _reason, ...one }) => one),
       mayAnswer: isWaitingForReader && this.#right(reader, whole) !== null,
-      ...(this.#isOwn(reader, whole) ? { cell, path } : {}),
+      ...(this.#seesRun(reader, whole) ? { cell, path } : {}),
       ...(caller === reader.name ? {} : { caller }),
     };
   }

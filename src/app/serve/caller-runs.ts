@@ -1,12 +1,12 @@
 // The runs of one caller: recorded ones, and ones that have just started.
 //
 //   run-belongs-to-caller. A run belongs to the caller that started it; for every other caller it does not exist, unless it may
-//       watch that caller's runs.
+//       watch that caller's runs, or runs the server.
 //   contents-by-token. Transcripts, and events with contents, only for a caller whose token shows contents.
 //   run-visible-at-once. As soon as it was started here, even before its first record.
 import { CloisterError, omitUndefined } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
-import { failureAsSeen, isMessageError, outcomeAsSeen, seesCauses } from '#contracts';
+import { failureAsSeen, isMessageError, outcomeAsSeen, readsAllRuns, seesCauses } from '#contracts';
 import type {
   Attachment,
   StoredAttachment,
@@ -56,8 +56,8 @@ const withLiveState = (summary: RunSummary, active: ActiveRun | undefined): RunS
 };
 
 /** The caller whose runs this one may read; undefined: everybody's. */
-export const ownerOf = ({ name, watches }: Caller): string | undefined =>
-  watches === undefined ? name : (watches.caller ?? undefined);
+export const ownerOf = (caller: Caller): string | undefined =>
+  readsAllRuns(caller) ? undefined : (caller.watches?.caller ?? caller.name);
 
 /** Rejects with `run_unknown`. */
 export const findCallerRun = async (
@@ -75,9 +75,10 @@ export const findCallerRun = async (
   if (summary === undefined || (owner !== undefined && summary.caller !== owner))
     throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
-  // Whoever watches takes no message away from the one that it is for.
+  // Whoever watches, and the operator, takes no message away from the one that it is for.
+  const isOwn = caller.watches === undefined && summary.caller === caller.name;
   // probe: watcher-confirms
-  const confirm = caller.watches === undefined ? (message: string) => session?.confirm(message) : () => undefined;
+  const confirm = isOwn ? (message: string) => session?.confirm(message) : () => undefined;
   const { sees = 'answers' } = caller;
   const causes = async (answer?: string): Promise<readonly Cause[] | undefined> => {
     if (!seesCauses(sees)) return undefined;
@@ -112,7 +113,7 @@ export const findCallerRun = async (
       const from = after === undefined ? 0 : 1 + eventIndex(events, after);
       // The client has asked for what comes next, so it has taken these.
       for (const event of events.slice(0, from))
-        if (event.type === 'mail' && event.to === 'outside') session?.confirm(event.message);
+        if (event.type === 'mail' && event.to === 'outside') confirm(event.message);
       return cutPage(events.slice(from, from + limit), from + limit < events.length);
     },
   };

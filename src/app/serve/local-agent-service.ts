@@ -2,7 +2,7 @@
 //
 //   receipt-after-commit. A run, a message and whatever a command does are on disk before their caller is told.
 //   service-others-unknown. A caller can only access its own agents, runs and conversations; others look unknown to it, not
-//       forbidden.
+//       forbidden. An operator reads and steers all runs; what it starts is its own.
 //   watcher-only-reads. A caller that may only watch starts, sends and stops nothing, and what it reads counts as unread.
 //   service-request-in-budget. A request is a run of its own, within the budget of its token. It holds a slot until it has
 //       ended, except while it waits for its client or for messages.
@@ -12,6 +12,7 @@ import { outcomeAsSeen } from '#contracts';
 import type {
   Agent,
   AgentRequest,
+  CallerAccounts,
   CallerQuestions,
   Caller,
   CallerCheckpoints,
@@ -31,6 +32,7 @@ import type {
 } from '#contracts';
 import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
+import { LocalCallerAccounts } from './caller-accounts.ts';
 import { CallerAgents } from './caller-agents.ts';
 import { LocalCallerQuestions, refuseAnswerCommand } from './caller-questions.ts';
 import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
@@ -62,6 +64,7 @@ export class LocalAgentService implements AgentService {
   readonly #agents: CallerAgents;
   readonly questions: CallerQuestions;
   readonly checkpoints: CallerCheckpoints;
+  readonly accounts: CallerAccounts;
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
 
@@ -73,12 +76,18 @@ export class LocalAgentService implements AgentService {
       () => ports.clock.now(),
       (caller, since) => ports.cloister.runs({ caller, since }),
     );
+    this.accounts = new LocalCallerAccounts({
+      ...ports,
+      allowances: this.#allowances,
+      live: () => this.#live.values(),
+    });
     this.#tools = new ClientTools({ ...ports, live: () => this.#live.values() });
     this.#live = new LiveRuns(ports.clock, this.#tools);
     this.checkpoints = new LocalCallerCheckpoints({
       ...ports,
       agent: (caller, name) => this.agent(caller, name),
       find: (caller, run) => this.find(caller, run),
+      continuesFor: (caller, found) => this.#continuesFor(caller, found),
       start: (...args) => this.#live.whileStarting(this.#startWithSlot(...args)),
     });
     this.#keyed = new KeyedRequests({
@@ -145,8 +154,19 @@ export class LocalAgentService implements AgentService {
 
   async #resumeWithSlot(caller: Caller, run: string, signal?: AbortSignal, detached = false): Promise<ServedRun> {
     this.#ports.tokens.actingEntry(caller);
-    const { request, ...kind } = planResume(await this.find(caller, run));
-    return this.#startWithSlot(caller, request, signal, { ...kind, detached });
+    const found = await this.find(caller, run);
+    const { request, ...kind } = planResume(found);
+    return this.#startWithSlot(this.#continuesFor(caller, found), request, signal, { ...kind, detached });
+  }
+
+  /**
+   * In whose name, slots and allowance a run continues: those of the caller that it belongs to, also if the operator asks for it. Whoever
+   * follows it then is shown what that caller is shown.
+   */
+  #continuesFor(caller: Caller, { summary: { caller: owner } }: Pick<CallerRun, 'summary'>): Caller {
+    if (owner === null || owner === caller.name || this.#ports.tokens.entry({ name: owner }) === undefined)
+      return caller;
+    return { name: owner };
   }
 
   /** Once, whoever asks for it: the start of the server, an answer to one of its questions, or a result of its client. */
@@ -237,7 +257,7 @@ export class LocalAgentService implements AgentService {
   #findWaiting(caller: Caller, run: RunId): Promise<ActiveRun | RunSummary | null> {
     return nullIfLost(async (): Promise<ActiveRun | RunSummary | null> => {
       // probe: client-call-of-caller
-      const { summary } = await this.find(caller, run);
+      const { summary } = await this.find({ name: caller.name }, run);
       await this.#live.resuming(run);
       if (this.#live.get(run) === undefined && summary.state === 'interrupted') await this.#resumeDetached(caller, run);
       return this.#live.get(run) ?? (summary.state === 'running' ? summary : null);

@@ -39,13 +39,18 @@ export class TokenRegistry {
     const entry = this.#unlessExpired(isSame ? found : undefined);
     if (entry === undefined) return undefined;
     const caller = { name: callerNameOf(entry), sees: tokenSees(entry) };
-    if (entry.may === undefined) return caller;
+    if (entry.may === undefined) return entry.operator === true ? { ...caller, operator: true } : caller;
     return { ...caller, watches: { caller: entry.operator === true ? null : entry.name } };
   }
 
   /** Undefined if the token has expired meanwhile, since connections can outlive tokens. */
   entry({ name }: Caller): TokenEntry | undefined {
     return this.#unlessExpired(this.#byName.get(name));
+  }
+
+  /** All of them, also those that have expired. */
+  entries(): readonly TokenEntry[] {
+    return [...this.#byName.values()];
   }
 
   /** Throws `token_refused`. */

@@ -5,6 +5,7 @@
 //   file-whole-or-cut. A response that does not carry all the bytes it announced is cut off, so that it does not look complete.
 import { CloisterError, sha256 } from '#base';
 import type { OpenRoute, PlainRoute, RouteFile } from '#contracts';
+import { acceptsGzip } from './compress.ts';
 import { pulledStream } from './pulled-stream.ts';
 import type { PulledOptions } from './pulled-stream.ts';
 
@@ -22,32 +23,36 @@ export const fileResponse = (
   streaming: PulledOptions,
 ): Response => {
   if (files === undefined) throw new CloisterError('defect', 'A route without `files` has answered with a file.');
-  const etag = etagOf(file);
+  const encoded = 'bytes' in file && acceptsGzip(sent.get('accept-encoding')) ? file.gzip : undefined;
+  const etag = etagOf(file, encoded === undefined ? '' : '-gzip');
   const headers = {
     ...common,
     'content-security-policy': files.policy,
     'cache-control': cacheControl(file.cache, open === true),
-    vary: 'origin',
+    vary: 'bytes' in file && file.gzip !== undefined ? 'origin, accept-encoding' : 'origin',
     ...(etag === null ? {} : { etag }),
   };
   if (etag !== null && isKept(sent.get('if-none-match'), etag)) return new Response(null, { status: 304, headers });
-  const length = 'bytes' in file ? file.bytes.byteLength : file.length;
+  const bytes = encoded ?? ('bytes' in file ? file.bytes : undefined);
+  const length = 'open' in file ? file.length : bytes!.byteLength;
   const all = {
     ...headers,
     'content-type': file.type,
     'content-length': String(length),
+    ...(encoded === undefined ? {} : { 'content-encoding': 'gzip' }),
     ...(file.download === undefined ? {} : { 'content-disposition': disposition(file.download.name) }),
   };
-  if (method === 'HEAD') return new Response(null, { headers: all });
-  const source = 'bytes' in file ? wholeFile(file.bytes) : file.open();
-  return new Response(pulledStream(exactly(length, source), streaming), { headers: all });
+  const { status = 200 } = file;
+  if (method === 'HEAD') return new Response(null, { status, headers: all });
+  const source = 'open' in file ? file.open() : wholeFile(bytes!);
+  return new Response(pulledStream(exactly(length, source), streaming), { status, headers: all });
 };
 
 /** A file that is not kept needs none. */
-const etagOf = (file: RouteFile): string | null => {
+const etagOf = (file: RouteFile, form: string): string | null => {
   if (file.cache === 'none') return null;
   const hash = file.hash ?? ('bytes' in file ? sha256(file.bytes) : undefined);
-  return hash === undefined ? null : `"${hash}"`;
+  return hash === undefined ? null : `"${hash}${form}"`;
 };
 
 const yearSeconds = 31_536_000;

@@ -10,6 +10,8 @@ import { requestFromBody, requestFromQuery } from './run-request.ts';
 
 export type RestWorld = {
   readonly version: string;
+  /** The last part of the workspace's path; null in memory. */
+  readonly workspace?: string | null;
   /** Removes secrets from a text that does not come from a run. */
   redact?(text: string): string;
 };

@@ -8,6 +8,7 @@ import { namedSchemas, jsonObject } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { clientFailure } from '#headends/shared';
+import { accountValues } from './account-routes.ts';
 import { checkpointValues } from './checkpoint-shapes.ts';
 import { jsonReply, pathParameter, restRoute } from './described-route.ts';
 import { answerReceiptShape, questionAnswerShape, questionShape } from './question-shapes.ts';
@@ -83,6 +84,7 @@ const namedValues: readonly Shape[] = [
   ledgerShape,
   taskShape,
   ...checkpointValues,
+  ...accountValues,
   questionShape,
   questionAnswerShape,
   answerReceiptShape,

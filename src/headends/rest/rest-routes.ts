@@ -1,5 +1,6 @@
 // All REST routes. The path of an agent matches any single word, so the fixed paths come first.
 import type { HttpRoute, AgentService } from '#contracts';
+import { accountRoutes } from './account-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
 import type { RestWorld } from './agent-routes.ts';
 import { attachmentRoute } from './attachment-route.ts';
@@ -10,6 +11,7 @@ import { reportRoutes } from './report-routes.ts';
 import { runRoutes } from './run-routes.ts';
 
 export const restRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
+  ...accountRoutes(service, world),
   ...runRoutes(service),
   ...reportRoutes(service),
   attachmentRoute(service),
@@ -37,6 +39,10 @@ const routed = [
   'agents',
   'checkpoints',
   'questions',
+  'me',
+  'callers',
+  'conversations',
+  'dead-letters',
 ] as const;
 
 /** Paths below /v1 that clients may request. */
@@ -46,7 +52,6 @@ const expected = [
   'batches',
   'complete',
   'containers',
-  'conversations',
   'embeddings',
   'evals',
   'files',

@@ -2,7 +2,7 @@
 import { clientFailure } from '#headends/shared';
 import { limitBehind, omitUndefined } from '#base';
 import type { ErrorCode, Failure, JsonObject } from '#base';
-import { seesCauses } from '#contracts';
+import { readsAllRuns, seesCauses } from '#contracts';
 import type {
   Answer,
   Caller,
@@ -81,9 +81,9 @@ const openQuestions = ({ events, endedAt }: RunReport): number => {
 };
 
 /** Without the owner, which is information for the operator. The caller, for a reader who sees those of all callers. */
-export const summaryJson = (summary: RunSummary, { watches }: Caller): JsonObject => {
+export const summaryJson = (summary: RunSummary, reader: Caller): JsonObject => {
   const { run, agent, goal, state, status, startedAt, endedAt, cells, spent, caller } = summary;
-  const whose = watches?.caller === null ? { caller } : {};
+  const whose = readsAllRuns(reader) ? { caller } : {};
   return {
     run,
     agent,

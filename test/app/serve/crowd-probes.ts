@@ -28,6 +28,7 @@ export const probes: readonly Probe[] = [
   probe('show', (run) => `/v1/runs/${run}`),
   probe('watch', (run) => `/v1/runs/${run}/events`),
   probe('read', (run) => `/v1/runs/${run}/messages`),
+  probe('callers', () => '/v1/callers'),
   probe('agents', (run) => `/v1/runs/${run}/agents`),
   probe('cancel', (run) => `/v1/runs/${run}/cancel`, empty),
   probe('finish', (run) => `/v1/runs/${run}/finish`, empty),

@@ -74,6 +74,7 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
   const acts: Readonly<Record<keyof AgentService, readonly [(caller: Caller) => unknown, unknown]>> = {
     clients: [() => 'rules', 'rules'],
     questions: [() => 'see questions.test.ts', 'see questions.test.ts'],
+    accounts: [async (caller) => (await service.accounts.own(caller)).watchOnly, true],
     checkpoints: [() => 'see caller-checkpoints.test.ts', 'see caller-checkpoints.test.ts'],
     agents: [(caller) => service.agents(caller), []],
     agent: [(caller) => service.agent(caller, 'echo'), 'watch_only'],

@@ -15,6 +15,7 @@ import type {
 } from '#contracts';
 import { defineAgent } from 'cloister';
 import { anthropicRoutes } from '../../../src/headends/anthropic/index.ts';
+import { noStudio } from '../no-studio.ts';
 import { noCheckpoints } from '../no-checkpoints.ts';
 import { noQuestions } from '../no-questions.ts';
 
@@ -92,6 +93,7 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
   agents: () => options.agents ?? [lead],
   agent: (_caller, name) => agentNamed(options.agents ?? [lead], name),
   template: () => null,
+  ...noStudio,
   checkpoints: noCheckpoints,
   questions: noQuestions,
   startRun: async (_caller, asked) => {

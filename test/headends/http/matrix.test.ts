@@ -94,6 +94,9 @@ const undescribed: readonly Address[] = [
   })),
 ];
 
+/** The page of the studio and its files, for everybody. */
+const openPaths = ['/', '/favicon.svg', '/favicon.ico', '/assets/:file'];
+
 const addresses = async (opened: StartedServer, run = 'run_0123456789'): Promise<readonly Address[]> => {
   const paths = await describedPaths(opened);
   const filled = (path: string): string =>
@@ -300,7 +303,8 @@ test('these tests cover every route and socket of the server', async () => {
     ...built.sockets.map(({ path }) => `GET ${path}`),
   ]);
   expect(had.size).toBeGreaterThan(20);
-  expect(new Set([...described, ...undescribed.map(addressOf)])).toEqual(had);
+  const open = openPaths.map((path) => `GET ${path}`);
+  expect(new Set([...described, ...undescribed.map(addressOf), ...open])).toEqual(had);
 });
 
 const isFilePath = (path: string): boolean =>
@@ -361,7 +365,7 @@ test('a path tells its allowed methods, but only to clients with a token', async
 });
 
 // invariant: gate-tells-nothing
-test('without a token only /health answers, and not for foreign origins or hosts', async () => {
+test('without a token only /health and the page answer, and not for foreign origins or hosts', async () => {
   const opened = await startServer();
   const { url, host } = opened;
   const asked = (headers: readonly Pair[], method = 'GET'): Promise<RawReply> =>
@@ -372,7 +376,12 @@ test('without a token only /health answers, and not for foreign origins or hosts
     expectSecurityHeaders(reply.headers);
   }
   for (const wrong of [...hosts, ...origins])
-    expectRefused({ method: 'GET', path: '/health' }, wrong, await asked(wrong.headers(host)));
+    for (const path of ['/health', ...openPaths])
+      expectRefused(
+        { method: 'GET', path },
+        wrong,
+        await sendOnce(url, { method: 'GET', path, headers: wrong.headers(host) }),
+      );
   expect((await asked([['host', host]], 'POST')).status).toBe(401);
   expect((await asked([['host', host], bearer(right)], 'DELETE')).status).toBe(405);
   expect((await fetch(`${url}/health`, { method: 'HEAD' })).status).toBe(200);

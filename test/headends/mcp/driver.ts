@@ -10,6 +10,7 @@ import type { HttpApp } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { rpcError } from '../../../src/headends/mcp/rpc.ts';
 import { realClock } from '../http/test-server.ts';
+import { noStudio } from '../no-studio.ts';
 import { noCheckpoints } from '../no-checkpoints.ts';
 import { noQuestions } from '../no-questions.ts';
 
@@ -107,6 +108,7 @@ export const fakeService = ({
     clients: { system: false, tools: false, activity: false, compat: false },
     agent: (_caller, name) => agents[name]!,
     template: () => null,
+    ...noStudio,
     checkpoints: noCheckpoints,
     questions: noQuestions,
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),

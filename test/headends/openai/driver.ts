@@ -18,6 +18,7 @@ import type {
   Status,
 } from '#contracts';
 import { openaiRoutes } from '#headends/openai';
+import { noStudio } from '../no-studio.ts';
 import { noCheckpoints } from '../no-checkpoints.ts';
 import { noQuestions } from '../no-questions.ts';
 
@@ -89,6 +90,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
     agents: agentsOf,
     agent: (caller, name) => agentNamed(agentsOf(caller), name),
     template: () => null,
+    ...noStudio,
     checkpoints: noCheckpoints,
     questions: noQuestions,
     startRun: async (_caller, asked) => {

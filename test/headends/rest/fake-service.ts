@@ -1,4 +1,5 @@
 // A fake AgentService that records requests and answers as a test says, and a way to call routes without a server.
+import { noStudio } from '../no-studio.ts';
 import { agentNamed, CloisterError } from '#base';
 import type { CellId, Hash, Json, JsonObject, RunId } from '#base';
 import type {
@@ -160,6 +161,7 @@ const question: CallerQuestion = {
 
 export class FakeService implements AgentService {
   readonly clients = { system: false, tools: false, activity: false, compat: false };
+  readonly accounts = noStudio.accounts;
   readonly storedRuns = new Map<string, StoredRun>();
   readonly behaviour: Behaviour;
   readonly routes: readonly HttpRoute[];

@@ -206,6 +206,8 @@ test('every answer matches its schema', async () => {
     ['GET', '/v1/{agent}', '/v1/writer?q=x&details=true', {}],
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', conversation: 'trip' } }],
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', wait: false } }],
+    ['GET', '/v1/me', '/v1/me', {}],
+    ['GET', '/v1/callers', '/v1/callers', {}],
     ['GET', '/v1/runs', '/v1/runs', {}],
     ['GET', '/v1/runs/{run}', '/v1/runs/r1', {}],
     ['GET', '/v1/runs/{run}/events', '/v1/runs/r1/events?limit=10', {}],
