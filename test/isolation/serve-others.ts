@@ -3,7 +3,16 @@ import { probes } from '../app/serve/crowd-probes.ts';
 import { getRequest, postRequest, question, toolCall } from '../app/serve/crowd-requests.ts';
 import { askWithTool, resultsBody } from '../app/serve/crowd-tools.ts';
 import type { SeededRng } from '../app/serve/seeded-rng.ts';
-import { approveEnds, callIn, kinds, perform, residentEnds, fetchAndRecord, toolsEnds } from './serve-acts.ts';
+import {
+  approveEnds,
+  callIn,
+  fetchAndRecord,
+  kinds,
+  perform,
+  residentEnds,
+  takeMessages,
+  toolsEnds,
+} from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
 
 /** Both callers use them. */
@@ -81,6 +90,12 @@ export const leaveTraces = async (actor: Actor, rng: SeededRng): Promise<void> =
   await actor.at(200);
   const run = /"run\\":\\"(?<run>[\da-f]{12})/u.exec(begun)?.groups?.['run'];
   if (run !== undefined) await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/questions`));
+};
+
+/** What a token that may only watch tries with a run of another caller. */
+export const meddle = async (actor: Actor, run: string): Promise<void> => {
+  await takeMessages(actor, run);
+  await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/cancel`, {}));
 };
 
 /** Reads a run of another caller for a while, or tries to do something with it: with a token that may only watch. */

@@ -23,7 +23,6 @@ import {
   readAgain,
   readUnasked,
   residentEnds,
-  takeMessages,
   toolsEnds,
   unknownResponses,
 } from './serve-acts.ts';
@@ -34,6 +33,7 @@ import {
   glance,
   KnownIds,
   leaveTraces,
+  meddle,
   overlook,
   useManyTools,
   watchRuns,
@@ -232,7 +232,7 @@ export const observeWorld = async (
   got.push(
     at(endMs + 70 * stepMs).then(() =>
       readUnasked(one, async (run) => {
-        if (look) await takeMessages(actor(board, shown, known), run);
+        if (look) await meddle(actor(board, shown, known), run);
       }),
     ),
   );
