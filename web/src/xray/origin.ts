@@ -2,7 +2,7 @@
 //
 //   origin-computed. A byte counts as attributed if a part that the record rebuilds has it and that part has an origin: the number that
 //       is shown is what is left of the prompt that was sent.
-import type { CrossingEnd, CrossingKind, ExplainedSegment, Explanation, TrailStep } from '#contracts';
+import type { AuditReport, CrossingEnd, CrossingKind, ExplainedSegment, Explanation, TrailStep } from '#contracts';
 import { count, formatBytes } from '#headends/run-view';
 
 /** The colours that say what kind of content something is; `file`: what an agent file or the runtime says. */
@@ -59,8 +59,22 @@ export const toolTitle = (name: string): string => name.replace('__', '/');
 
 export const ruleFamily = (rule: string): string => rule.slice(0, rule.lastIndexOf('@'));
 
-/** Null: this cell made no such request. */
-export const readRequest = (explanation: Explanation, op: number, nameOf: NameOf): RequestView | null => {
+/** The parts of a cell's prompts that the audit could not rebuild from the records. */
+export const faultyParts = (audit: AuditReport | null, cell: string): ReadonlySet<number> =>
+  new Set(
+    audit?.problems.flatMap(({ where, message }) => {
+      const id = where.includes(`cell ${cell}, operation`) ? /^segment (\d+):/u.exec(message)?.[1] : undefined;
+      return id === undefined ? [] : [Number(id)];
+    }),
+  );
+
+/** Null: this cell made no such request. `faulty`: parts whose origin does not hold. */
+export const readRequest = (
+  explanation: Explanation,
+  op: number,
+  nameOf: NameOf,
+  faulty: ReadonlySet<number> = new Set(),
+): RequestView | null => {
   const { attempts, segments, cell, agent } = explanation;
   const index = attempts.findIndex((one) => one.op === op);
   const attempt = attempts[index];
@@ -68,7 +82,10 @@ export const readRequest = (explanation: Explanation, op: number, nameOf: NameOf
   const byId = new Map(segments.map((segment) => [segment.id, segment]));
   const shown = attempt.segments.flatMap((id) => byId.get(id) ?? []);
   const parts = shown.map((segment, at) => describePart(segment, { explanation, nameOf, no: at + 1 }));
-  const known = shown.reduce((sum, segment) => sum + (hasOrigin(segment) ? segment.bytes : 0), 0);
+  const known = shown.reduce(
+    (sum, segment) => sum + (hasOrigin(segment) && !faulty.has(segment.id) ? segment.bytes : 0),
+    0,
+  );
   const { model, bytes } = attempt;
   const unattributed = Math.max(0, bytes - known);
   return { cell, agent, op, model, no: index + 1, of: attempts.length, bytes, parts, unattributed };

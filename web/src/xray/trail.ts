@@ -15,6 +15,8 @@ export type TrailStop = {
   readonly title: string;
   readonly about: string;
   readonly text?: string;
+  /** In a trail on one line: `lead, request 1`; absent: it is left out there. */
+  readonly short?: string;
   readonly hue: Hue;
   readonly round: boolean;
   /** Where it happened, if it can be opened. */
@@ -38,6 +40,10 @@ export type TrailStart = {
   /** A text in it; empty: the whole part. */
   readonly find: string;
 };
+
+/** `this ← lead, request 1 ← you`. */
+export const shortTrail = (stops: readonly TrailStop[]): readonly string[] =>
+  stops.flatMap(({ short }) => short ?? []).filter((one, at, all) => one !== all[at - 1]);
 
 const stopsMax = 40;
 
@@ -72,6 +78,7 @@ const firstStop = async (context: TrailContext, { cell, op, segment, find }: Tra
   return {
     title: 'You are here',
     about,
+    short: 'this',
     ...(find === '' ? {} : { text: `“${find}”` }),
     hue: 'goal',
     round: true,
@@ -111,10 +118,13 @@ const walkSegment = (context: TrailContext, at: At): Walked => {
 const fileStop = (context: TrailContext, { explanation, segment }: At): TrailStop => {
   const { title, origin } = describePart(segment, { explanation, nameOf: context.nameOf, no: 0 });
   const skill = segment.trail.find((step) => step.type === 'skill');
-  if (skill?.type === 'skill') return stop(`Skill ${skill.skill} of ${skill.agent}`, 'agent file', 'file');
-  return origin === 'agent file'
-    ? stop(`The agent file of ${explanation.agent} says so`, title, 'file')
-    : stop(origin === 'your request' ? 'It came with your request' : 'The runtime wrote it', title, 'file');
+  if (skill?.type === 'skill')
+    return stop(`Skill ${skill.skill} of ${skill.agent}`, 'agent file', 'file', { short: 'a skill' });
+  if (origin === 'agent file')
+    return stop(`The agent file of ${explanation.agent} says so`, title, 'file', { short: origin });
+  return origin === 'your request'
+    ? stop('It came with your request', title, 'file', { short: 'you' })
+    : stop('The runtime wrote it', title, 'file', { short: 'the runtime' });
 };
 
 const stop = (title: string, about: string, hue: Hue, more: Partial<TrailStop> = {}): TrailStop => ({
@@ -128,7 +138,8 @@ const stop = (title: string, about: string, hue: Hue, more: Partial<TrailStop> =
 const replyStop = ({ explanation }: At, op: number, title: string, text?: string): TrailStop => {
   const no = explanation.attempts.findIndex((one) => one.op === op) + 1;
   const about = `operation ${op}, ${no === 0 ? 'own reply' : `request ${no}`}`;
-  return stop(title, about, 'work', { cell: explanation.cell, op, ...(text === undefined ? {} : { text }) });
+  const short = no === 0 ? explanation.agent : `${explanation.agent}, request ${no}`;
+  return stop(title, about, 'work', { short, cell: explanation.cell, op, ...(text === undefined ? {} : { text }) });
 };
 
 type Operation = Extract<TrailStep, { type: 'operation' }>;
@@ -139,12 +150,18 @@ const walkCall = ({ view }: TrailContext, at: At, { op, name }: Operation): Walk
   const { cell, agent } = explanation;
   const called = name.slice(name.indexOf(':') + 1);
   if (name.startsWith('tools:'))
-    return { stops: [stop(`Server ${called} listed it`, `operation ${op}`, 'tool', { cell, op })], next: null };
+    return {
+      stops: [stop(`Server ${called} listed it`, `operation ${op}`, 'tool', { short: `server ${called}`, cell, op })],
+      next: null,
+    };
   const bytes = view.cells.get(cell)?.calls.find((one) => one.op === op)?.bytesOut;
-  const shown = new TextEncoder().encode(segment.text).length;
+  // What is too long to show whole says at its end how much of it is shown.
+  const said = /first (\d+) shown/u.exec(segment.text.slice(-300))?.[1];
+  const shown = said === undefined ? new TextEncoder().encode(segment.text).length : Number(said);
   const cut = bytes !== undefined && bytes > shown ? `, ${count(shown)} shown` : '';
   const size = bytes === undefined ? '' : `, ${count(bytes)} bytes out${cut}`;
-  const answered = stop(`${toolTitle(called)} answered`, `operation ${op}${size}`, 'tool', { cell, op });
+  const short = toolTitle(called);
+  const answered = stop(`${short} answered`, `operation ${op}${size}`, 'tool', { short, cell, op });
   const asking = segment.origin.of.find(({ from }) => from === 'reply');
   if (asking?.from !== 'reply') return { stops: [answered], next: { type: 'goal', cell } };
   const call = callText(explanation, asking.no, called);
@@ -237,7 +254,8 @@ const fromCrossing = (
   const more = { ...(text ? { text } : {}), ...(crossing === undefined ? {} : { crossing }) };
   const size = `${count(bytes)} bytes, sha256 ${sha256.slice(0, 8)}`;
   const hue = crossingHue(kind);
-  if (from === 'outside') return { stops: [stop(asked[kind] ?? 'You wrote it', size, 'file', more)], next: null };
+  if (from === 'outside')
+    return { stops: [stop(asked[kind] ?? 'You wrote it', size, 'file', { short: 'you', ...more })], next: null };
   const arrived = stop(`${title(kind)} crossed from ${nameOf(from)}`, `grant ${grant}, ${size}`, hue, {
     round: true,
     ...more,
@@ -249,7 +267,7 @@ const fromCrossing = (
     `${nameOf(cell as never)} wrote ${kind === 'goal' || kind === 'result' ? `that ${kind}` : 'it'}`,
     `operation ${op}${no < 0 ? '' : `, request ${no + 1}`}`,
     'work',
-    { cell, op },
+    { short: `${nameOf(cell as never)}${no < 0 ? '' : `, request ${no + 1}`}`, cell, op },
   );
   return { stops: [arrived, wrote], next };
 };
