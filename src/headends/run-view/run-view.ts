@@ -46,8 +46,9 @@ export type RunView = {
 };
 
 export type CrossingView = {
-  /** The id of its event. */
+  /** The id of its event, and of the event before it, after which it can be read alone; null: it is the first. */
   readonly id: string;
+  readonly after: string | null;
   readonly at: number;
   readonly kind: CrossingKind;
   readonly from: CrossingEnd;
@@ -117,10 +118,10 @@ export const applyEvent = (view: RunView, event: RunEvent): void => {
     else if (event.type === 'text-reset') cell.text = '';
     return;
   }
+  applyRunEvent(view, event);
   view.lastAt = event.at;
   view.lastId = event.id;
   view.events++;
-  applyRunEvent(view, event);
   const cell = view.cells.get(event.cell);
   if (event.type === 'session-start' || cell === undefined) return;
   applyCellEvent(cell, event);
@@ -139,10 +140,10 @@ const applyRunEvent = (view: RunView, event: DurableEvent): void => {
     case 'child-start':
       return addCell(view, event.childAgent, event.child);
     case 'crossing':
-      view.crossings.push({ ...crossingEnds(event), grant: event.grant, sha256: event.sha256, refused: null });
+      view.crossings.push({ ...crossingEnds(view, event), grant: event.grant, sha256: event.sha256, refused: null });
       return;
     case 'crossing-refused':
-      view.crossings.push({ ...crossingEnds(event), grant: null, sha256: null, refused: event.reason });
+      view.crossings.push({ ...crossingEnds(view, event), grant: null, sha256: null, refused: event.reason });
       return;
     case 'question':
     case 'ruling':
@@ -180,7 +181,15 @@ const addCell = ({ cellsOf }: RunView, agent: string, cell: CellId): void => {
 
 type CrossingEvent = DurableEvent & { type: 'crossing' | 'crossing-refused' };
 
-const crossingEnds = ({ id, at, kind, from, to, bytes }: CrossingEvent) => ({ id, at, kind, from, to, bytes });
+const crossingEnds = ({ lastId: after }: RunView, { id, at, kind, from, to, bytes }: CrossingEvent) => ({
+  id,
+  after,
+  at,
+  kind,
+  from,
+  to,
+  bytes,
+});
 
 const applyQuestionEvent = (
   { questions }: RunView,
