@@ -46,7 +46,7 @@ export const Workbench = () => {
   const { cell, crossing } = address.value;
   const hasSelection = store !== null && (cell !== undefined || crossing !== undefined);
   return (
-    <div class={`workbench narrow-${narrowPane.value}`}>
+    <div class={`workbench narrow-${narrowPane.value}`} data-pane={store === null ? undefined : address.value.pane}>
       <section class="workbench-chat" aria-label="Chat">
         <Chat />
       </section>

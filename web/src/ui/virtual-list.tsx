@@ -8,13 +8,17 @@ type VirtualListProps<T> = {
   /** The row to keep in sight; -1: none. */
   readonly selected?: number;
   readonly label: string;
+  /** Stays in sight above the rows. */
+  readonly head?: ComponentChildren;
+  readonly headHeight?: number;
   /** Gets the row's index, and must have the given height. */
   readonly children: (row: T, index: number) => ComponentChildren;
 };
 
 const spareRows = 6;
 
-export const VirtualList = <T,>({ rows, rowHeight, selected = -1, label, children }: VirtualListProps<T>) => {
+export const VirtualList = <T,>(props: VirtualListProps<T>) => {
+  const { rows, rowHeight, selected = -1, label, head, headHeight = 0, children } = props;
   const box = useRef<HTMLDivElement>(null);
   const [sight, setSight] = useState({ top: 0, height: 600 });
   const look = (): void => {
@@ -34,12 +38,14 @@ export const VirtualList = <T,>({ rows, rowHeight, selected = -1, label, childre
     if (element === null || selected < 0) return;
     const [top, bottom] = [selected * rowHeight, (selected + 1) * rowHeight];
     if (top < element.scrollTop) element.scrollTop = top;
-    else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
+    else if (bottom + headHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = bottom + headHeight - element.clientHeight;
   }, [selected]);
   const first = Math.max(0, Math.floor(sight.top / rowHeight) - spareRows);
   const last = Math.min(rows.length, Math.ceil((sight.top + sight.height) / rowHeight) + spareRows);
   return (
     <div class="virtual-list" ref={box} onScroll={look} role="rowgroup" aria-label={label} tabIndex={0}>
+      {head === undefined ? null : <div class="virtual-head">{head}</div>}
       <div style={{ height: `${rows.length * rowHeight}px` }} role="presentation">
         <div style={{ transform: `translateY(${first * rowHeight}px)` }} role="presentation">
           {rows.slice(first, last).map((row, at) => children(row, first + at))}

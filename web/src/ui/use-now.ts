@@ -1,0 +1,12 @@
+// The time, again every second while something is under way.
+import { useEffect, useState } from 'preact/hooks';
+
+export const useNow = (isTicking: boolean): number => {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!isTicking) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [isTicking]);
+  return isTicking ? Math.max(now, Date.now() - 1_000) : now;
+};
