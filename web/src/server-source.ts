@@ -61,6 +61,7 @@ export const openServerSource = (token: string): Source => {
   return {
     kept: false,
     get,
+    bytes: async (path) => (await request('GET', path)).arrayBuffer(),
     send,
     me: () => get('/me'),
     runs: (query = {}) => get('/runs', { ...query }),

@@ -43,6 +43,8 @@ export interface Source {
   mail(run: string): Promise<readonly MailReport[]>;
   /** Any other GET below /v1, as JSON. */
   get<T>(path: string, query?: Readonly<Record<string, string | number | boolean | undefined>>): Promise<T>;
+  /** The bytes of a file below /v1. */
+  bytes(path: string): Promise<ArrayBuffer>;
   /** Any POST or DELETE below /v1. `key`: the same request, sent again, is taken once. */
   send<T>(method: 'POST' | 'DELETE', path: string, body?: JsonObject, key?: string): Promise<T>;
 }
