@@ -78,6 +78,7 @@ export const openKeptSource = ({ run: id, version, answers }: KeptRun): Source =
     tasks: async () => (await find<{ tasks: never[] }>('/tasks')).tasks,
     mail: async () => (await find<{ mail: never[] }>('/mail')).mail,
     get: <T>(path: string): Promise<T> => find<T>(path.replace(`/runs/${encodeURIComponent(id)}`, '')),
+    bytes: () => refuse(),
     send: (_method: string, _path: string, _body?: JsonObject) => refuse(),
   };
 };

@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import type { RunEvent } from '#contracts';
-import { applyEvent, newRunView } from '#headends/run-view';
+import { applyEvent, cutLiveText, newRunView } from '#headends/run-view';
 import type { RunView } from '#headends/run-view';
 import type { RunFacts, Source, SourceProblem } from './source.ts';
 
@@ -59,6 +59,7 @@ const keepCurrent = async (source: Source, store: RunStore, closed: AbortSignal)
       await readRecorded(source, store, apply, closed);
       problem.value = null;
       state.value = facts.value?.endedAt == null ? 'live' : 'ended';
+      cutLiveText(view);
       if (state.value === 'ended') return;
       await source.follow(run, view.lastId, apply, closed);
     } catch (error) {

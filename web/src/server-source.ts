@@ -61,6 +61,7 @@ export const openServerSource = (token: string): Source => {
   return {
     kept: false,
     get,
+    bytes: async (path) => (await request('GET', path)).arrayBuffer(),
     send,
     me: () => get('/me'),
     runs: (query = {}) => get('/runs', { ...query }),
@@ -96,13 +97,19 @@ const problemOf = async (response: Response): Promise<SourceProblem> => {
   return new SourceProblem(code, message ?? `The server answered ${response.status}.`, suggestion, response.status);
 };
 
+/** The server sends something at least every 15 s: a connection that is silent for longer died, as those of a sleeping laptop do. */
+const silenceMs = 40_000;
+
 /** Resolves after `outcome`; rejects if the stream ends before. */
 const readEvents = async (body: ReadableStream<Uint8Array>, onEvent: (event: RunEvent) => void): Promise<void> => {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
   let rest = '';
+  let silence: ReturnType<typeof setTimeout> | undefined;
   try {
     for (;;) {
+      silence = setTimeout(() => void reader.cancel().catch(() => undefined), silenceMs);
       const { done, value } = await reader.read();
+      clearTimeout(silence);
       if (done) throw new SourceProblem('offline', 'The connection was cut.');
       const blocks = (rest + value).split('\n\n');
       rest = blocks.pop() ?? '';
@@ -117,6 +124,7 @@ const readEvents = async (body: ReadableStream<Uint8Array>, onEvent: (event: Run
       }
     }
   } finally {
+    clearTimeout(silence);
     await reader.cancel().catch(() => undefined);
   }
 };

@@ -43,6 +43,8 @@ export interface Source {
   mail(run: string): Promise<readonly MailReport[]>;
   /** Any other GET below /v1, as JSON. */
   get<T>(path: string, query?: Readonly<Record<string, string | number | boolean | undefined>>): Promise<T>;
+  /** The bytes of a file below /v1. */
+  bytes(path: string): Promise<ArrayBuffer>;
   /** Any POST or DELETE below /v1. `key`: the same request, sent again, is taken once. */
   send<T>(method: 'POST' | 'DELETE', path: string, body?: JsonObject, key?: string): Promise<T>;
 }
@@ -101,7 +103,11 @@ export type RunFacts = {
   readonly goal: string;
   readonly status: string;
   readonly output: string;
-  readonly error: EventError | null;
+  /** The answer as JSON, if it is JSON. */
+  readonly data?: unknown;
+  readonly error: RunFailure | null;
+  /** Sub-agents whose answers are missing. */
+  readonly missing?: readonly string[];
   readonly spent: Spent;
   readonly startedAt: number;
   readonly endedAt: number | null;
@@ -114,7 +120,18 @@ export type RunFacts = {
   readonly caller?: string | null;
 };
 
-export type AgentFacts = { readonly name: string; readonly description: string; readonly usage?: string };
+export type RunFailure = Pick<EventError, 'code'> & { readonly message: string; readonly suggestion: string };
+
+export type AgentFacts = {
+  readonly name: string;
+  readonly description: string;
+  readonly usage?: string;
+  readonly input?: AgentFormat;
+  readonly output?: AgentFormat;
+  readonly team?: boolean;
+};
+
+type AgentFormat = { readonly format: 'text' | 'markdown' | 'json'; readonly schema?: JsonObject };
 
 export type { CallerQuestion, Checkpoint, QuestionAnswer, RunDiff };
 

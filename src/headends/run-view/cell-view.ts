@@ -37,6 +37,8 @@ export type CellView = {
   idle: boolean;
   /** What its model has written in the attempt in flight, as far as this reader was sent it. */
   text: string;
+  /** The beginning of `text` is missing: this reader came later, or was too slow. */
+  isTextCut: boolean;
   /** Attempts at its model, its tool calls and the agents it started, each in the order of their starts. */
   readonly requests: ModelRequestView[];
   readonly calls: ToolCallView[];
@@ -61,11 +63,15 @@ export type ModelRequestView = OperationView & {
   readonly turn: number;
   readonly model: string;
   readonly promptBytes: number;
+  /** What it wrote, if this reader was sent all of it; null: unknown. */
+  text: string | null;
   ok: boolean | null;
   inputTokens: number;
   outputTokens: number;
   usd: number | null;
   ms: number;
+  /** How many calls it ended with. */
+  calls: number;
   error: EventError | null;
 };
 
@@ -120,6 +126,7 @@ export const startedCell = (event: DurableEvent & { type: 'session-start' }): Ce
   idle: event.goal === '',
   plansOnly: event.team?.planOnly === true,
   text: '',
+  isTextCut: false,
   requests: [],
   calls: [],
   children: [],
@@ -195,9 +202,10 @@ const applyModelEvent = (cell: CellView, event: CellEvent<'model-start' | 'model
     const { op, at, turn, model, promptBytes } = event;
     cell.idle = false;
     cell.text = '';
+    cell.isTextCut = false;
     cell.activities.set(op, { type: 'model', name: model });
     cell.turns = Math.max(cell.turns, turn);
-    const nothing = { ok: null, inputTokens: 0, outputTokens: 0, usd: 0, ms: 0, error: null };
+    const nothing = { text: null, ok: null, inputTokens: 0, outputTokens: 0, usd: 0, ms: 0, calls: 0, error: null };
     cell.requests.push({ op, startedAt: at, endedAt: null, turn, model, promptBytes, ...nothing });
     return;
   }
@@ -209,7 +217,9 @@ const applyModelEvent = (cell: CellView, event: CellEvent<'model-start' | 'model
   cell.outputTokens += outputTokens;
   cell.usd = cell.usd === null || usd === null ? null : cell.usd + usd;
   const request = findOperation(cell.requests, op);
-  if (request !== undefined) Object.assign(request, { endedAt: at, ok, inputTokens, outputTokens, usd, ms, error });
+  if (request === undefined) return;
+  const text = cell.isTextCut ? null : cell.text;
+  Object.assign(request, { endedAt: at, text, ok, inputTokens, outputTokens, usd, ms, calls, error });
 };
 
 const applyWindowEvent = (cell: CellView, event: CellEvent<'window-clamp' | 'window-trim'>): void => {

@@ -115,7 +115,8 @@ export const applyEvent = (view: RunView, event: RunEvent): void => {
     const cell = view.cells.get(event.cell);
     if (cell === undefined) return;
     if (event.type === 'text-delta') cell.text += event.text;
-    else if (event.type === 'text-reset') cell.text = '';
+    else if (event.type === 'text-reset') [cell.text, cell.isTextCut] = ['', false];
+    else if (event.type === 'text-lag') cutLiveText(view);
     return;
   }
   applyRunEvent(view, event);
@@ -128,6 +129,15 @@ export const applyEvent = (view: RunView, event: RunEvent): void => {
   const types = new Set([...cell.activities.values()].map(({ type }) => type));
   const works = cell.waiting || types.has('model') || types.has('tool');
   followWaiting(view.cells, cell, { works, asks: types.has('question'), at: event.at });
+};
+
+/** Pieces of live text may be missing here: what is written now, and what was written while nobody read, is known in part only. */
+export const cutLiveText = ({ cells }: RunView): void => {
+  for (const cell of cells.values()) {
+    cell.text = '';
+    cell.isTextCut = true;
+    for (const request of cell.requests) if (request.text === '') request.text = null;
+  }
 };
 
 /** What an event says beyond its own cell. */

@@ -1,8 +1,9 @@
 // The header: where one is, and how the shown run stands.
 import { count, formatDuration, money } from '#headends/run-view';
-import { address, go, pages } from '../address.ts';
+import { address, pages } from '../address.ts';
 import type { Page } from '../address.ts';
-import { agents, me, questions, run } from '../state.ts';
+import { ChatCrumbs } from '../chat/crumbs.tsx';
+import { me, questions, run } from '../state.ts';
 import { Status, statusLooks } from '../ui/parts.tsx';
 
 const titles: Readonly<Record<Page, string>> = { chat: 'Chat', runs: 'Runs', agents: 'Agents', questions: 'Questions' };
@@ -38,36 +39,8 @@ const Logo = () => (
   </svg>
 );
 
-/** The agent and the conversation can be changed; the run is named. */
-const Crumbs = () => {
-  const { page, agent, conversation, run: id } = address.value;
-  if (page !== 'chat' || me.value === null) return <Workspace />;
-  const facts = run.value?.facts.value;
-  const shown = agent ?? facts?.agent ?? agents.value[0]?.name;
-  if (shown === undefined) return null;
-  const talk = conversation ?? facts?.conversation?.name;
-  return (
-    <div class="crumbs">
-      {agents.value.length > 1 ? (
-        <select
-          class="crumb-select"
-          aria-label="Agent"
-          value={shown}
-          onChange={({ currentTarget }) => go({ page: 'chat', agent: currentTarget.value })}
-        >
-          {agents.value.some(({ name }) => name === shown) ? null : <option>{shown}</option>}
-          {agents.value.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      ) : (
-        <strong>{shown}</strong>
-      )}
-      {talk === undefined ? null : <span class="crumb">{talk}</span>}
-      {id === undefined ? null : <code class="crumb">{id.slice(0, 8)}</code>}
-    </div>
-  );
-};
+/** Where one is: the agent, the conversation and the run, or the workspace. */
+const Crumbs = () => (address.value.page !== 'chat' || me.value === null ? <Workspace /> : <ChatCrumbs />);
 
 const Workspace = () =>
   me.value?.workspace == null ? null : (

@@ -7,6 +7,7 @@ import { Chat } from '../chat/chat.tsx';
 import { Rooms } from '../rooms/rooms.tsx';
 import type { RunStore } from '../run-store.ts';
 import { run, source } from '../state.ts';
+import { useClock } from '../ui/clock.ts';
 import { later } from '../ui/later.tsx';
 import { Problem } from '../ui/parts.tsx';
 import { Welcome } from './welcome.tsx';
@@ -85,15 +86,22 @@ const RunPane = ({ store }: PaneProps) => {
       </div>
       {problem.value !== null && state.value === 'lost' ? (
         <Problem error={problem.value} />
-      ) : retryAt.value !== null ? (
-        <div class="notice" role="status">
-          The server does not answer. The run goes on; trying again.
-        </div>
+      ) : retryAt.value !== null && problem.value !== null ? (
+        <RetryNotice at={retryAt.value} />
       ) : null}
       <div class="tab-panel" role="tabpanel" aria-label={titles[shown]}>
         <View store={store} />
       </div>
     </>
+  );
+};
+
+const RetryNotice = ({ at }: { readonly at: number }) => {
+  const seconds = Math.max(0, Math.ceil((at - useClock()) / 1000));
+  return (
+    <div class="notice">
+      The server does not answer. The run goes on; trying again{seconds === 0 ? '.' : ` in ${seconds} s.`}
+    </div>
   );
 };
 

@@ -2,7 +2,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ComponentType } from 'preact';
 
-export const later = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
+/** `Meanwhile`: what is shown until then. */
+export const later = <P extends object>(
+  load: () => Promise<ComponentType<P>>,
+  Meanwhile: ComponentType<P> = () => <div class="pane-empty" aria-busy="true" />,
+): ComponentType<P> => {
   let loaded: ComponentType<P> | undefined;
   return (props) => {
     const [View, setView] = useState<ComponentType<P> | undefined>(() => loaded);
@@ -13,6 +17,6 @@ export const later = <P extends object>(load: () => Promise<ComponentType<P>>): 
       };
       if (View === undefined) void show();
     }, []);
-    return View === undefined ? <div class="pane-empty" aria-busy="true" /> : <View {...props} />;
+    return View === undefined ? <Meanwhile {...props} /> : <View {...props} />;
   };
 };

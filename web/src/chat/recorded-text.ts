@@ -1,0 +1,39 @@
+// The words of a cell that this page was not sent while they were written: read from the log.
+import { useEffect, useState } from 'preact/hooks';
+import type { TranscriptCell } from '#contracts';
+import type { CellView } from '#headends/run-view';
+import type { RunStore } from '../run-store.ts';
+import { me, source } from '../state.ts';
+import { isTextMissing } from './turn-items.ts';
+import type { RecordedText } from './turn-items.ts';
+
+const none: ReadonlyMap<number, string> = new Map();
+
+/** Who does not see contents has the answers only. */
+export const seesContents = (): boolean => me.value?.sees === 'contents';
+
+export const useRecordedText = ({ run }: RunStore, cell: CellView | undefined): RecordedText => {
+  const [texts, setTexts] = useState(none);
+  const recorded: RecordedText = (op) => texts.get(op);
+  const isMissing = seesContents() && cell !== undefined && isTextMissing(cell, recorded);
+  const ended = isMissing ? cell.requests.filter(({ endedAt }) => endedAt !== null).length : 0;
+  useEffect(() => {
+    if (ended === 0) return undefined;
+    let isWanted = true;
+    source.value.transcript(run, { cell: cell!.cell }).then(
+      ({ cells }) => isWanted && setTexts(textsOf(cells[0])),
+      () => undefined,
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [run, cell?.cell, ended]);
+  return recorded;
+};
+
+const textsOf = (cell: TranscriptCell | undefined): ReadonlyMap<number, string> =>
+  new Map(
+    cell?.entries
+      .filter(({ ms }) => ms !== null)
+      .map(({ op, said }) => [op, said.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n')]),
+  );

@@ -1,0 +1,121 @@
+// Agents and tools that a turn called, as rows. An agent's row opens: its own words, and what it called.
+import { useState } from 'preact/hooks';
+import { activityText, formatBytes, formatDuration } from '#headends/run-view';
+import type { CellView, ToolCallView } from '#headends/run-view';
+import { address, select } from '../address.ts';
+import { AnswerText } from '../markdown/answer-text.tsx';
+import type { RunStore } from '../run-store.ts';
+import { useClock } from '../ui/clock.ts';
+import { StatusMark } from '../ui/parts.tsx';
+import { seesContents, useRecordedText } from './recorded-text.ts';
+import { itemKey, turnItems } from './turn-items.ts';
+import type { TurnItem, TurnRow } from './turn-items.ts';
+import { toolLabel, workedTime } from './words.ts';
+
+type InRun = { readonly store: RunStore };
+
+export const Rows = ({ store, rows }: InRun & { readonly rows: readonly TurnRow[] }) => (
+  <ul class="chat-rows">
+    {rows.map((row) => (
+      <li key={row.op}>
+        {row.type === 'tool' ? (
+          <ToolRow call={row.call} />
+        ) : (
+          <AgentRow store={store} cell={row.cell} agent={row.agent} />
+        )}
+      </li>
+    ))}
+  </ul>
+);
+
+const ToolRow = ({ call: { tool, args, ok, ms, bytesOut, error } }: { readonly call: ToolCallView }) => (
+  <div class="chat-row is-tool" title={args}>
+    <span class={`mark ${ok === false ? 'mark-failed' : ok === null ? 'mark-live' : 'mark-tool'}`} aria-hidden="true" />
+    <strong>{toolLabel(tool)}</strong>
+    <span class={`chat-row-about ${ok === false ? 'is-stop' : ''}`}>{error?.summary ?? args}</span>
+    <span class="chat-row-time">{ok === null ? 'working' : ok ? formatBytes(bytesOut) : formatDuration(ms)}</span>
+  </div>
+);
+
+type AgentRowProps = InRun & { readonly cell: CellView['cell']; readonly agent: string };
+
+const AgentRow = ({ store, cell: id, agent }: AgentRowProps) => {
+  const [isOpen, setOpen] = useState(false);
+  const cell = store.view.cells.get(id);
+  const isWaiting = cell !== undefined && cell.status === null && cell.wait.since !== null;
+  const now = useClock(cell !== undefined && cell.status === null && !isWaiting);
+  const toggle = (): void => {
+    setOpen(!isOpen);
+    if (!isOpen) select({ cell: id, op: undefined, crossing: undefined, part: undefined, find: undefined });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={`chat-row ${address.value.cell === id ? 'is-selected' : ''}`}
+        aria-expanded={isOpen}
+        onClick={toggle}
+      >
+        <StatusMark status={cell?.status ?? (isWaiting ? 'waiting' : 'running')} />
+        <strong>{agent}</strong>
+        <RowAbout cell={cell} isWaiting={isWaiting} />
+        <span class="chat-row-time">
+          {isWaiting
+            ? 'clock stopped'
+            : cell === undefined
+              ? ''
+              : cell.idle && cell.status === null
+                ? ''
+                : workedTime(cell, now)}
+        </span>
+      </button>
+      {isOpen && cell !== undefined ? <CellWords store={store} cell={cell} /> : null}
+    </>
+  );
+};
+
+const RowAbout = ({ cell, isWaiting }: { readonly cell: CellView | undefined; readonly isWaiting: boolean }) => {
+  if (cell === undefined) return <span class="chat-row-about" />;
+  const { status, failure, goal } = cell;
+  if (isWaiting) return <span class="chat-row-about is-waiting">waits for you</span>;
+  if (status !== null && status !== 'completed')
+    return <span class={`chat-row-about ${status === 'cancelled' ? '' : 'is-stop'}`}>{failure ?? status}</span>;
+  const isAtTool = [...cell.activities.values()].some(({ type }) => type !== 'model');
+  const words = status === null && (isAtTool || cell.idle || goal === '') ? activityText(cell) : goal;
+  return <span class="chat-row-about">{words.replace('tool ', '').replace('__', '/')}</span>;
+};
+
+/** What an agent below the root wrote and called. */
+const CellWords = ({ store, cell }: InRun & { readonly cell: CellView }) => {
+  const items = turnItems(store.view, cell, useRecordedText(store, cell));
+  return (
+    <div class="chat-inner">
+      {cell.goal === '' ? null : <p class="chat-inner-goal">{cell.goal}</p>}
+      {items.map((item) => (
+        <InnerItem key={itemKey(item)} store={store} item={item} />
+      ))}
+      {seesContents() ? null : <p class="muted">This token shows answers only, not what agents wrote below.</p>}
+      {items.length === 0 && seesContents() ? (
+        <p class="muted">{cell.status === null ? 'Nothing written yet.' : 'It wrote nothing.'}</p>
+      ) : null}
+    </div>
+  );
+};
+
+const InnerItem = ({ store, item }: InRun & { readonly item: TurnItem }) => {
+  if (item.type === 'rows') return <Rows store={store} rows={item.rows} />;
+  return item.type === 'text' ? <SaidText item={item} /> : null;
+};
+
+/** `format`: undefined if nobody knows it. */
+export const SaidText = ({
+  item: { text, isLive, isCut },
+  format,
+}: {
+  readonly item: TurnItem & { type: 'text' };
+  readonly format?: 'text' | 'markdown' | 'json' | undefined;
+}) => (
+  <div class={`chat-text ${isLive ? 'is-live' : ''}`}>
+    <AnswerText text={isCut ? `… ${text}` : text} format={format} isLive={isLive} />
+  </div>
+);
