@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['cloister-source', 'node', 'import', 'default'];
@@ -53,10 +54,13 @@ if (process.env['TEST_SEED'] === 'fresh') {
   console.log(`Fresh seed ${seed}. Repeat with TEST_SEED=${seed} npm run test:run`);
 }
 
+/** The page is a workspace of its own, which has no `#` imports; its build has the same alias. */
+const alias = { '#headends/run-view': fileURLToPath(new URL('src/headends/run-view/index.ts', import.meta.url)) };
+
 const hangsMs = 1_200_000;
 
 export default defineConfig({
-  resolve: { conditions },
+  resolve: { conditions, alias },
   ssr: { resolve: { conditions } },
   test: {
     setupFiles: ['test/setup.ts'],
