@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { stdioCaller } from '#contracts';
 import type { Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
+import { agUiRoutes } from '#headends/ag-ui';
 import { anthropicRoutes } from '#headends/anthropic';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
 import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
@@ -159,6 +160,7 @@ const createApp = (
     ...restRoutes(agentService, { ...about, redact, workspace: folderName(cloister.workspace) }),
     ...openaiRoutes(agentService, { now }),
     ...anthropicRoutes(agentService, { now }),
+    ...agUiRoutes(agentService, { formatError: restError }),
     openapiRoute(() => routes, about),
   ];
   const answered = (request: AnsweredRequest): void => {

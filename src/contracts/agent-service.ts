@@ -67,6 +67,8 @@ export type AgentRequest = {
   readonly stream?: boolean;
   /** The events carry contents, if the caller sees them. */
   readonly details?: boolean;
+  /** With client tools, whose answers are read as pieces: the events are read as well, so none of them is lost. */
+  readonly readsEvents?: boolean;
 };
 
 /** What a token allows its holder, and how much of it is used. */
@@ -143,7 +145,7 @@ export type CallResult = {
 };
 
 /** The client's input for a run that is waiting for tool results. */
-export type ClientToolResults = Pick<AgentRequest, 'oneCall' | 'tools'> & {
+export type ClientToolResults = Pick<AgentRequest, 'oneCall' | 'tools' | 'details' | 'readsEvents'> & {
   readonly results: readonly CallResult[];
   /** Texts sent along with them. */
   readonly messages: readonly string[];
@@ -180,7 +182,15 @@ export type CallerQuestions = {
    * Reads on after an answer: a further reader of a run of this caller, from its start. Rejects with `run_unknown` (also for runs of other callers), and with
    * `run_owned` if it does not run in this process and has not ended.
    */
-  followRun(caller: Caller, run: string): Promise<ServedRun>;
+  followRun(caller: Caller, run: string, options?: FollowOptions): Promise<ServedRun>;
+};
+
+/** How a run is followed. */
+export type FollowOptions = {
+  /** The events are read, from now on: none is lost. They carry contents, if the caller sees them. */
+  readonly events?: { readonly details: boolean };
+  /** The run ends when this client disconnects, as if the client had started it. Without it, the run does not end with this reader. */
+  readonly signal?: AbortSignal;
 };
 
 /** `key`: the same answer, sent again by this caller, is taken once. `signal`: removes it from the queue for a slot. */

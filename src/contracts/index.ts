@@ -235,6 +235,7 @@ export type {
 export { readsAllRuns } from './agent-service.ts';
 export type { AllowanceUse, CallerAccount, CallerAccounts, ListedCaller } from './agent-service.ts';
 export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
+export type { FollowOptions } from './agent-service.ts';
 export type { CallerCheckpoint, CallerCheckpoints, CallerQuestion, CallerQuestions } from './agent-service.ts';
 export type { CallerReceipt, CallerRun, CallerRunReports, CallResult } from './agent-service.ts';
 export type { CheckpointContinuation, ClientCall, ClientRules, ClientTool, ClientToolPause } from './agent-service.ts';

@@ -16,6 +16,7 @@ import type {
   CallerQuestions,
   CallerReceipt,
   Cloister,
+  FollowOptions,
   QuestionAnswer,
   QuestionReport,
   RunSession,
@@ -29,7 +30,7 @@ type CallerQuestionsPorts = {
   readonly tokens: TokenRegistry;
   /** Resumes a run of a caller, in one of its slots. */
   readonly resume: (caller: Caller, run: RunId) => Promise<RunSession | undefined>;
-  readonly follow: (caller: Caller, run: string) => Promise<ServedRun>;
+  readonly follow: (caller: Caller, run: string, options?: FollowOptions) => Promise<ServedRun>;
   /** Gives an answer to a run once the run has a slot, if it waits here. */
   readonly withSlot: <T>(run: RunId, answer: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 };
@@ -85,9 +86,9 @@ export class LocalCallerQuestions implements CallerQuestions {
     return told;
   }
 
-  async followRun(caller: Caller, run: string): Promise<ServedRun> {
+  async followRun(caller: Caller, run: string, options?: FollowOptions): Promise<ServedRun> {
     this.#ports.tokens.actingEntry(caller);
-    return this.#ports.follow(caller, run);
+    return this.#ports.follow(caller, run, options);
   }
 
   async #find(id: string): Promise<QuestionReport | undefined> {

@@ -4,7 +4,7 @@ import type { ErrorCode } from '#base';
 import type { Caller, ClientToolResults, ServedRun } from '#contracts';
 import { deliver } from './client-tools.ts';
 import type { AcceptedResults, ClientTools } from './client-tools.ts';
-import { serveClientRequest } from './served-run.ts';
+import { serveClientRequest, subscribeEvents } from './served-run.ts';
 import type { ActiveRun } from './served-run.ts';
 
 type ResultsRequest = {
@@ -32,10 +32,11 @@ export const continueClientRun = async (
     if (client.isAnswering)
       throw new CloisterError('run_owned', `Another request waits for the answer of run ${session.run}.`);
     await tools.addLater(session, more);
+    const events = subscribeEvents(active, given, options.signal);
     await deliverAll(active, accepted.fresh, request, options.signal);
     await session.durable();
     const waiting = await session.clientCalls();
-    return serveClientRequest(active, client, { oneCall, after: accepted.after, waiting }, options);
+    return serveClientRequest(active, client, { oneCall, after: accepted.after, waiting }, { ...options, events });
   });
 };
 

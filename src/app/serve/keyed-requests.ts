@@ -12,6 +12,7 @@ import type {
   CallerRun,
   ClientRules,
   Clock,
+  FollowOptions,
   RunArchive,
   RunOptions,
   RunReport,
@@ -59,13 +60,13 @@ export class KeyedRequests {
   }
 
   /** A further reader of a run that was found. Rejects with `run_owned` if it does not run here and has not ended. */
-  async follow(caller: Caller, find: () => Promise<CallerRun>): Promise<ServedRun> {
+  async follow(caller: Caller, find: () => Promise<CallerRun>, options: FollowOptions = {}): Promise<ServedRun> {
     const found = await find();
     const { summary } = found;
     const active = this.#ports.findActive(summary.run);
-    if (active !== undefined) return serveActive(active, this.#ports.clients.activity);
+    if (active !== undefined) return serveActive(active, this.#ports.clients.activity, options);
     if (summary.state !== 'ended') throw new CloisterError('run_owned', `Run ${summary.run} is not running here.`);
-    return servedFromReport(await found.report(), caller);
+    return servedFromReport(await found.report({ details: options.events?.details === true }), caller);
   }
 
   /** Null if there is no such run. Rejects with `key_reused`, or with `run_owned` if another process runs it. */
@@ -94,7 +95,7 @@ const keyedRunId = (caller: string, key: string): RunId =>
   sha256(`run ${JSON.stringify([caller, key])}`).slice(0, 24) as RunId;
 
 /** Over everything that decides what the run does. How the client reads it may differ from one try to the next. */
-const hashRequest = ({ key: _key, stream: _stream, ...request }: AgentRequest): Hash =>
+const hashRequest = ({ key: _key, stream: _stream, readsEvents: _reads, ...request }: AgentRequest): Hash =>
   sha256(canonicalJson(JSON.parse(JSON.stringify(request, bytesAsHash)) as Json));
 
 const bytesAsHash = (_name: string, value: unknown): unknown => (value instanceof Uint8Array ? sha256(value) : value);

@@ -50,7 +50,7 @@ import { givesWork, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { LiveRuns } from './live-runs.ts';
 import { KeyedRequests } from './keyed-requests.ts';
-import { serveClientRequest, serveWholeRun } from './served-run.ts';
+import { serveClientRequest, serveWholeRun, subscribeEvents } from './served-run.ts';
 import { signalRun } from './signal-run.ts';
 
 export class LocalAgentService implements AgentService {
@@ -102,7 +102,7 @@ export class LocalAgentService implements AgentService {
     });
     this.questions = new LocalCallerQuestions({
       ...ports,
-      follow: (caller, run) => this.#keyed.follow(caller, () => this.find(caller, run)),
+      follow: (caller, run, options) => this.#keyed.follow(caller, () => this.find(caller, run), options),
       withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
       resume: async (caller, run) => {
         await this.#resumeDetached(caller, run).catch((error: unknown) => this.#resumer.noteFailure(error));
@@ -347,6 +347,7 @@ export class LocalAgentService implements AgentService {
     outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
     if (client === null) return serveWholeRun(active, clients.activity, signal);
     const first = { oneCall: request.oneCall === true, after: -1, waiting: [] };
-    return serveClientRequest(active, client, first, { activity: clients.activity, signal });
+    const events = subscribeEvents(active, request, signal);
+    return serveClientRequest(active, client, first, { activity: clients.activity, signal, events });
   }
 }

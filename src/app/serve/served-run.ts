@@ -5,7 +5,17 @@
 //       has acquired one.
 import { CloisterError } from '#base';
 import { seesCauses } from '#contracts';
-import type { Agent, AgentRequest, Caller, CallerQuestion, RunOutcome, RunSession, ServedRun } from '#contracts';
+import type {
+  Agent,
+  AgentRequest,
+  Caller,
+  CallerQuestion,
+  FollowOptions,
+  RunEvent,
+  RunOutcome,
+  RunSession,
+  ServedRun,
+} from '#contracts';
 import type { SettleAllowance } from './allowances.ts';
 import { answerPieces, eagerEvents } from './answer-pieces.ts';
 import type { ClientRun } from './client-run.ts';
@@ -42,20 +52,42 @@ export const serveClientRequest = (
   active: ActiveRun,
   client: ClientRun,
   request: Omit<Parameters<ClientRun['serveRequest']>[1], 'end' | 'onDisconnect'>,
-  { activity, signal }: { readonly activity: boolean; readonly signal: AbortSignal | undefined },
+  { activity, signal, events }: ClientServing,
 ): ServedRun => {
   const { session, caller, onDisconnect, outcome: end } = active;
   const { sees = 'answers' } = caller;
   const options = { answerOnly: isAnswerOnly(active), activity };
   const { pieces, ...part } = client.serveRequest(options, { ...request, end, onDisconnect }, signal);
-  return { ...runInfo(active), ...part, events: () => session.events({ sees }), pieces: () => pieces };
+  return { ...runInfo(active), ...part, events: () => events ?? session.events({ sees }), pieces: () => pieces };
 };
 
-/** A further reader of a run that is running. The run does not end when this one leaves. Throws `run_owned` if its client has tools. */
-export const serveActive = (active: ActiveRun, activity: boolean): ServedRun => {
+type ClientServing = {
+  readonly activity: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** If they are read: see `subscribeEvents`. */
+  readonly events?: AsyncIterable<RunEvent> | undefined;
+};
+
+/** Before the run works for a request whose client reads the events; undefined if it does not. They end when the signal aborts. */
+export const subscribeEvents = (
+  { session, caller }: Pick<ActiveRun, 'session' | 'caller'>,
+  { readsEvents, details = false }: Pick<AgentRequest, 'readsEvents' | 'details'>,
+  signal: AbortSignal | undefined,
+): AsyncIterable<RunEvent> | undefined => {
+  if (readsEvents !== true) return undefined;
+  return eagerEvents(session.events({ sees: caller.sees ?? 'answers', details }), session.outcome, signal);
+};
+
+/** A further reader of a run that is running. Throws `run_owned` if the run's client has tools. */
+export const serveActive = (
+  active: ActiveRun,
+  activity: boolean,
+  { events, signal }: FollowOptions = {},
+): ServedRun => {
   if ((active.request.tools ?? []).length > 0)
     throw new CloisterError('run_owned', `Run ${active.session.run} waits for its client, or works for it.`);
-  return serveWholeRun(active, activity, undefined);
+  const request = events === undefined ? active.request : { ...active.request, stream: true, ...events };
+  return serveWholeRun({ ...active, request }, activity, signal);
 };
 
 const isAnswerOnly = ({ agent, request }: ActiveRun): boolean =>

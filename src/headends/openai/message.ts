@@ -1,7 +1,7 @@
 // Parses one message of a dialog, in the form that chat completions and responses share.
 import { CloisterError } from '#base';
 import type { Attachment, ClientRules } from '#contracts';
-import { fileFromUrl, omittedFileText, operatorHints } from '#headends/shared';
+import { fileFromUrl, omittedFileText } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 import { noClientTools } from './unsupported-fields.ts';
 
@@ -118,14 +118,3 @@ const parseFile = (file: BodyFields): Attachment => {
 
 const unsupported = (path: string, why: string): CloisterError =>
   new CloisterError('request_unsupported', `${path}: ${why}`);
-
-// A client's system prompt follows the agent's own, if the operator allows it. It never replaces that.
-/** Throws `request_unsupported`. `field`: the field that holds the prompt, for the error. A blank prompt is none. */
-export const allowedSystem = (text: string, field: string, rules: ClientRules): readonly string[] => {
-  if (text.trim() === '') return [];
-  if (rules.system) return [text];
-  throw new CloisterError(
-    'request_unsupported',
-    `${field}: client system prompts are not allowed here; the agent has its own. ${operatorHints.system}`,
-  );
-};

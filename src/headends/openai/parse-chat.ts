@@ -3,6 +3,7 @@ import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
 import {
+  allowedSystem,
   splitDialog,
   BodyFields,
   refuseTwoFormats,
@@ -13,7 +14,7 @@ import {
 } from '#headends/shared';
 import type { PastCall } from '#headends/shared';
 import { parseFormat, parseForcedFunction, parsePastCall, parseResult, parseTools } from './parse-tools.ts';
-import { parseDialogMessage, allowedSystem } from './message.ts';
+import { parseDialogMessage } from './message.ts';
 import { ignorableInChat, refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
 
 type ParsedChatRequest = {

@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, AgentService, Caller, CallerRun, CallResult, ClientRules, DialogMessage } from '#contracts';
 import {
+  allowedSystem,
   BodyFields,
   refuseTwoFormats,
   requestArguments,
@@ -14,7 +15,7 @@ import { parseApproval, separateApprovals } from './approvals.ts';
 import type { Approval } from './approvals.ts';
 import type { PastCall } from '#headends/shared';
 import { callFromItemId, isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
-import { parseDialogMessage, allowedSystem } from './message.ts';
+import { parseDialogMessage } from './message.ts';
 import { parseFormat, parseForcedFunction, parsePastCall, parseResult, parseTools } from './parse-tools.ts';
 import { ignorableInResponses, refuseUnsupported, unsupportedInResponses } from './unsupported-fields.ts';
 

@@ -75,9 +75,10 @@ const isResult = (turn: object): turn is CallResult => 'call' in turn;
 const isCall = (turn: object): turn is PastCall => 'called' in turn;
 
 /** What a request says about its client's tools, for a run that goes on. */
-export const clientTools = ({ oneCall, tools }: ToolFields): ToolFields => omitUndefined({ oneCall, tools });
+export const clientTools = ({ oneCall, tools, details, readsEvents }: ToolFields): ToolFields =>
+  omitUndefined({ oneCall, tools, details, readsEvents });
 
-type ToolFields = Pick<AgentRequest, 'oneCall' | 'tools'>;
+type ToolFields = Pick<AgentRequest, 'oneCall' | 'tools' | 'details' | 'readsEvents'>;
 
 /** What a request brings. `newRequest` is called only if a new run is needed. */
 type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts'> &

@@ -527,6 +527,7 @@ test('with a token that may only watch, no route starts, changes or ends anythin
   expect(new Set(refused)).toEqual(
     new Set([
       ...['POST', 'GET'].map((method) => `${method} /v1/${name}`),
+      `POST /ag-ui/${name}`,
       `GET /v1/models/${name}`,
       `GET /v1/agents/${name}/template`,
       'POST /v1/chat/completions',

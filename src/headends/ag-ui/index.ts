@@ -1,0 +1,1 @@
+export { agUiRoutes } from './ag-ui-routes.ts';
