@@ -57,6 +57,9 @@ if (process.env['TEST_SEED'] === 'fresh') {
 /** The page is a workspace of its own, which has no `#` imports; its build has the same alias. */
 const alias = { '#headends/run-view': fileURLToPath(new URL('src/headends/run-view/index.ts', import.meta.url)) };
 
+/** `npm run test:web` opens many pages; one short journey is in every run. */
+const slowPages = process.env['WEB'] === 'all' ? [] : ['test/web/**/*.browser.test.ts'];
+
 const hangsMs = 1_200_000;
 
 export default defineConfig({
@@ -78,7 +81,7 @@ export default defineConfig({
         test: {
           name: 'apart',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/.planted/**', ...slowClients, ...shared],
+          exclude: ['test/.planted/**', ...slowClients, ...slowPages, ...shared],
         },
       },
       { extends: true, test: { name: 'shared', include: shared, isolate: false } },
