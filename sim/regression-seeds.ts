@@ -123,4 +123,8 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     seed: 7_688,
     why: 'context was taken after the budget had refused a first request: on a replay the refusal was worded differently',
   },
+  {
+    seed: 994_254_253,
+    why: 'an agent that had answered in JSON was cancelled while it waited for those it had spawned: the audit expected no output',
+  },
 ];

@@ -47,13 +47,20 @@ const answersInJson = ({ frames }: RunHistory, { digest: own }: Birth): boolean 
   );
 
 /** A plan that is not valid goes to the runtime, which says what is wrong with it. */
-const latestOutput = (run: RunHistory, cell: CellFacts, { status, failure }: Outcome): string => {
+const latestOutput = (run: RunHistory, cell: CellFacts, { status, failure, output }: Outcome): string => {
   const text = newestText(cell);
   if (!answersInJson(run, cell.birth)) return text;
   const isPlan = cell.birth.task?.part === 'plan';
-  if (status !== 'completed' && status !== 'partial') return isPlan && failure?.code === 'answer_schema' ? text : '';
-  return valueIn(text, isPlan ? 'tasks' : 'sum') ?? 'nothing: it does not fit';
+  const answered = valueIn(text, isPlan ? 'tasks' : 'sum');
+  if (status !== 'completed' && status !== 'partial') {
+    if (isPlan && failure?.code === 'answer_schema') return text;
+    // It had answered, and was stopped while it waited for the agents that it had spawned.
+    return output !== '' && spawns(cell) ? (answered ?? '') : '';
+  }
+  return answered ?? 'nothing: it does not fit';
 };
+
+const spawns = ({ operations }: CellFacts): boolean => operations.some(({ begin }) => begin.do === 'child');
 
 /** The value in a text, if it has this key and can be passed on unchanged. */
 const valueIn = (text: string, key: string): string | null => {

@@ -94,6 +94,8 @@ const hasAnswered = (records: RunRecords, cell: CellRecords, { status, output, f
   if (status === 'completed' || status === 'partial')
     return output.trim() !== '' && isLastAnswer(records, cell, output);
   if (output === '' || !answersInJson(records.definitions, cell)) return true;
+  // It had answered, and was stopped while it waited for the agents that it had spawned.
+  if (isLastAnswer(records, cell, output)) return true;
   // What does not fit stays in the cell, except for a plan, which no model is shown.
   return cell.birth.task?.part === 'plan' && failure?.code === 'answer_schema';
 };
