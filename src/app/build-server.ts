@@ -10,6 +10,7 @@ import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { absentRoutes, openaiRoutes } from '#headends/openai';
 import { pageRoutes } from '#headends/studio';
+import type { PageFiles } from '#headends/studio';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { checkServerOptions } from './server-options.ts';
 import { packageVersion } from './package-folder.ts';
@@ -33,15 +34,19 @@ import { loadStudioPage } from './studio-page.ts';
 import { systemClock, systemIds } from './system-world.ts';
 
 /** Throws `options_invalid` for agents, tokens or addresses that cannot be served. */
-export const buildServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
+export const buildServer = async (
+  cloister: Cloister,
+  options: ServerOptions = {},
+  kind: ServerKind = {},
+): Promise<Server> => {
   checkServerOptions(options);
   const { host = '127.0.0.1', port = defaultPort } = options;
   checkHost(host, options.expose === true);
   checkHostsAndOrigins(options.hosts ?? [], options.origins ?? []);
-  const service = openService(cloister, options);
+  const service = openService(cloister, options, kind);
   const { agentService, gate, slots, clock, limits, bodies, about, isStopping } = service;
   const mcp = await mcpRoutes(agentService, { ...about, ids: service.ids, isStopping });
-  const app = createApp(cloister, service, mcp.routes, options);
+  const app = createApp(cloister, service, mcp.routes, { ...options, ...kind });
   let listening: HttpListener | undefined;
   let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
   return {
@@ -77,12 +82,22 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
   };
 };
 
+/** What only commands of this package ask for. */
+type ServerKind = {
+  /** The name of the generated token's holder, whose runs and conversations the next server then finds again. */
+  readonly operatorName?: string;
+  /** It may have no agents, and then only shows the workspace. */
+  readonly isStudio?: boolean;
+  /** Loads the files of the studio's page; for tests. Default: those of this package. */
+  readonly page?: () => Promise<PageFiles>;
+};
+
 type Service = ReturnType<typeof openService>;
 
-const openService = (cloister: Cloister, options: ServerOptions) => {
+const openService = (cloister: Cloister, options: ServerOptions, { operatorName, isStudio = false }: ServerKind) => {
   const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
   const names = options.agents ?? cloister.agents.map(({ name }) => name);
-  checkServedAgents(names, cloister.agents, reservedNames);
+  if (names.length > 0 || !isStudio) checkServedAgents(names, cloister.agents, reservedNames);
   // A request cannot bring values of variables.
   cloister.checkVariables(names);
   if (options.tokens?.length === 0)
@@ -93,7 +108,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   // The stdio caller needs an entry, but nobody holds its token.
   const stdio = { name: stdioCaller, sha256: hashToken(makeToken()) };
   const tokens = new TokenRegistry(
-    [...(token === null ? (options.tokens ?? []) : [temporaryTokenEntry(token)]), stdio],
+    [...(token === null ? (options.tokens ?? []) : [temporaryTokenEntry(token, operatorName)]), stdio],
     now,
   );
   const slotLimits = slotLimitsFor(
@@ -152,7 +167,7 @@ const createApp = (
   cloister: Cloister,
   service: Service,
   plainRoutes: readonly PlainRoute[],
-  { log, page = loadStudioPage }: Pick<ServerOptions, 'log' | 'page'>,
+  { log, page = loadStudioPage }: Pick<ServerOptions, 'log'> & Pick<ServerKind, 'page'>,
 ): HttpApp => {
   const { agentService, now, about } = service;
   const redact = (text: string): string => cloister.redact(text);

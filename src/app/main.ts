@@ -48,6 +48,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
       return () => clearTimeout(timer);
     },
     onInterrupt: (listener) => listen(['SIGINT', 'SIGTERM'], listener),
+    openBrowser: async (link) => (await import('./open-browser.ts')).openBrowser(link),
     onStrayError: (listener) => listen(['uncaughtException', 'unhandledRejection'], listener),
   },
   files: fileWorld,
@@ -55,6 +56,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   tasks: taskWorld,
   server: {
     serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve(options, log),
+    studio: async (options, log) => (await import('./open-studio.ts')).openStudio(options, log),
     makeToken: async (name) => (await import('./serve-world.ts')).serveWorld.makeToken(name),
   },
 });

@@ -18,7 +18,7 @@ import { buildName } from './package-folder.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
-export const serveWorld: CliServer = {
+export const serveWorld: Omit<CliServer, 'studio'> = {
   serve: async (options, log) => {
     const launch = systemLaunchEnvironment(options.config);
     const cloister = await openAgents(options, launch);
@@ -73,7 +73,7 @@ const openAgents = async (
 };
 
 /** Resolves a name like any agent name. */
-const resolveAgentPath = async (agent: string, configs: Configs): Promise<string> => {
+export const resolveAgentPath = async (agent: string, configs: Configs): Promise<string> => {
   if (isAbsolute(agent) || /[./\\]/u.test(agent)) return agent;
   const found = await findAgent(agent, configs);
   if (found !== null) return found;
@@ -112,7 +112,7 @@ const exposureNotes = (host: string, port: number): readonly string[] =>
         `The server is reachable from other machines: it listens on ${host}, port ${port}, without TLS. Put a TLS proxy in front of it.`,
       ];
 
-const toServeLine = (line: ServerLine, cloister: Cloister): ServeLine => {
+export const toServeLine = (line: ServerLine, cloister: Cloister): ServeLine => {
   if (line.type === 'request') {
     const { defect, ...request } = line;
     return { ...request, defect: defect === undefined ? null : cloister.redact(describeDefect(defect)) };

@@ -33,8 +33,6 @@ export type ServerOptions = {
   readonly limits?: Partial<HttpLimits>;
   /** Called for each answered request, each ended run, and each interrupted run that is found. */
   readonly log?: (line: ServerLine) => void;
-  /** Loads the files of the studio's page, by path; for tests. Default: those of this package. */
-  readonly page?: () => Promise<ReadonlyMap<string, Uint8Array>>;
   /** The time; for tests. */
   readonly clock?: Clock;
   /** Random ids; for tests. */
@@ -96,7 +94,6 @@ const fields = {
   clientToolMs: number,
   limits: optionsShape(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, number]))),
   log: 'any',
-  page: 'any',
   clock: 'any',
   ids: 'any',
 } as const satisfies Record<keyof ServerOptions, OptionFields[string]>;

@@ -269,5 +269,5 @@ export {
 export type { Dependency } from './crossing-content.ts';
 export { modelAliasShape, modelNameShape, vendorList, type VendorType } from './vendors.ts';
 export { callerNameOf, seesCauses, seesLevels, seesShape } from './token.ts';
-export { stdioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
+export { stdioCaller, studioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
 export type { AllowanceSpec, Sees, TokenEntry } from './token.ts';

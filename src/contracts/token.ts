@@ -23,9 +23,13 @@ export const seesCauses = (sees: Sees | undefined): boolean => sees === 'causes'
 /** The caller that started this process and uses MCP over standard input. */
 export const stdioCaller = 'stdio';
 
+/** The caller that uses the studio of its own workspace. */
+export const studioCaller = 'studio';
+
 /** Names that no token may have, and what each stands for. */
 const reservedNames: ReadonlyMap<string, string> = new Map([
   [stdioCaller, 'MCP over standard input'],
+  [studioCaller, '`cloister studio`'],
   ['operator', 'whoever owns the workspace, in records of who answered'],
 ]);
 

@@ -34,6 +34,8 @@ export type StartedProcess = {
   write(input: string): void;
   /** Resolves once either stream contains it; rejects when the process ends without it. */
   printed(pattern: RegExp): Promise<void>;
+  /** What it has printed so far. */
+  output(): { readonly stdout: string; readonly stderr: string };
   readonly ended: Promise<ProcessResult>;
 };
 
@@ -108,6 +110,7 @@ export const start = (
           reject,
         );
       }),
+    output: () => ({ ...output }),
     ended,
   };
 };

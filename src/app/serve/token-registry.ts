@@ -8,10 +8,10 @@ import { sha256 as hashToken, CloisterError } from '#base';
 import { callerNameOf, tokenSees } from '#contracts';
 import type { Caller, TokenEntry } from '#contracts';
 
-/** The entry for a token that was generated for this server only. */
-export const temporaryTokenEntry = (token: string): TokenEntry => {
+/** The entry for a token that was generated for this server only. Default: a name that no other server has. */
+export const temporaryTokenEntry = (token: string, name?: string): TokenEntry => {
   const sha256 = hashToken(token);
-  return { name: `token-${sha256.slice(0, 8)}`, sha256, operator: true };
+  return { name: name ?? `token-${sha256.slice(0, 8)}`, sha256, operator: true };
 };
 
 /** Not the hash of any token. */

@@ -27,6 +27,7 @@ const commands = {
   fork: () => import('./fork.ts'),
   diff: () => import('./diff.ts'),
   verify: () => import('./verify.ts'),
+  studio: () => import('./studio.ts'),
   serve: () => import('./serve.ts'),
   token: () => import('./token.ts'),
 } as const satisfies Readonly<Record<string, LoadCommand>>;

@@ -11,4 +11,5 @@ export type {
   RunningServer,
   ServeLine,
   ServeOptions,
+  StudioOptions,
 } from './shared/cli-world.ts';

@@ -1,9 +1,10 @@
-// What `serve` prints: addresses, examples, requests and runs.
-import { errorCatalogue, isObject, parseStrictJson } from '#base';
+// What `serve` prints first: addresses and examples.
+import { isObject, parseStrictJson } from '#base';
 import type { Json, JsonObject } from '#base';
-import { clockTime, count, formatDuration, money, plural } from '#headends/run-view';
+import { plural } from '#headends/run-view';
 import type { Paint } from './shared/output.ts';
-import type { ServerBanner, ServeLine } from './shared/cli-world.ts';
+import type { ServerBanner } from './shared/cli-world.ts';
+import { studioLink } from './shared/run-server.ts';
 import { shellWord } from './shared/next-commands.ts';
 import { sanitizeLine, safeJson } from './shared/sanitize-text.ts';
 
@@ -27,7 +28,7 @@ const addressLines = ({ url, stdio, agents }: ServerBanner, paint: Paint): reado
 const tokenLines = ({ token }: ServerBanner, paint: Paint): readonly string[] =>
   token === null ? [] : ['', 'Token (shown only once):', `  export CLOISTER_TOKEN=${paint('bold', token)}`];
 
-const exampleLines = ({ agents }: ServerBanner, url: string): readonly string[] => [
+const exampleLines = ({ agents, token }: ServerBanner, url: string): readonly string[] => [
   '',
   'Try it:',
   ...agents.map((agent) => `  ${curlFor(agent, url)}`),
@@ -36,6 +37,7 @@ const exampleLines = ({ agents }: ServerBanner, url: string): readonly string[] 
   `Anthropic  ${url}`,
   `MCP        ${url}/mcp  ${url}/mcp/sse  ${url.replace(/^http/u, 'ws')}/mcp/ws`,
   `REST       ${url}/openapi.json`,
+  `Studio     ${studioLink(url, token)}`,
 ];
 
 /** A line to paste. */
@@ -90,44 +92,3 @@ const objectFor = ({ properties, required }: JsonObject, depth: number): JsonObj
 };
 
 const firstOf = (list: Json | undefined): Json | undefined => (Array.isArray(list) ? (list[0] as Json) : undefined);
-
-/** Printed at shutdown: what happens to the runs in flight. */
-export const stoppingLine = (running: number, graceMs: number): string => {
-  if (running === 0) return 'stopping: no runs in flight';
-  const runs = plural(running, 'run');
-  if (graceMs === 0) return `stopping: ${runs} ${running === 1 ? 'is' : 'are'} being interrupted`;
-  return `stopping: ${runs} ${running === 1 ? 'has' : 'have'} ${graceMs / 1000} s to finish; Ctrl-C again stops immediately`;
-};
-
-/** One line for an answered request, an ended run, or an interrupted run that was found. */
-export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
-  const time = paint('dim', clockTime(at));
-  if (line.type === 'run') {
-    const { caller, agent, run, status, code, tokens, uncertain, usd, ms } = line;
-    const doubt = uncertain === 0 ? '' : `, ${count(uncertain)} uncertain`;
-    const used = `${count(tokens)} tokens${doubt}${usd === null ? '' : ` ${money(usd)}`}`;
-    const outcome = status === 'completed' ? paint('green', status) : paint('yellow', status);
-    return [
-      time,
-      `run ${run}`,
-      agent,
-      outcome,
-      used,
-      formatDuration(ms),
-      caller,
-      ...(code === null ? [] : [code]),
-    ].join('  ');
-  }
-  if (line.type === 'resume') {
-    const { caller, agent, run, code } = line;
-    const what = code === null ? paint('green', 'resumed') : paint('yellow', `not resumed: ${code}`);
-    // What is not in the hands of this server.
-    const advice = code === 'question_stale' ? [errorCatalogue[code].suggestion] : [];
-    return [time, `run ${run}`, agent, what, caller, ...advice].join('  ');
-  }
-  const { status, method, path, ms, caller, run, code, defect } = line;
-  const shown = status < 400 ? paint('green', String(status)) : paint(status < 500 ? 'yellow' : 'red', String(status));
-  const parts = [time, shown, `${method} ${sanitizeLine(path).slice(0, 100)}`, formatDuration(ms), caller ?? '-'];
-  const why = [...(code === null ? [] : [code]), ...(defect === null ? [] : [sanitizeLine(defect)])];
-  return [...parts, ...(run === null ? [] : [`run ${run}`]), ...why].join('  ');
-};

@@ -1,17 +1,9 @@
 // `serve`: serves agents to clients until it is stopped.
-//
-//   serve-names-continuable-runs. However it is stopped, it prints the runs that can be continued, or the command that lists
-//       them.
-//   serve-stop-bounded. An immediate stop waits for nothing longer than `immediateStopMs`.
 import { InvalidArgumentError } from 'commander';
-import { plural } from '#headends/run-view';
-import type { CliSystem, RunningServer, ServeLine, ServeOptions } from './shared/cli-world.ts';
+import type { ServeOptions } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
-import type { CommandContext, OptionSpec } from './shared/define-command.ts';
-import { exitCode, UsageError } from './shared/errors.ts';
-import type { ExitCode } from './shared/errors.ts';
-import { describeStrayError } from './shared/follow-run.ts';
-import { cloisterCommand } from './shared/next-commands.ts';
+import type { OptionSpec } from './shared/define-command.ts';
+import { UsageError } from './shared/errors.ts';
 import {
   configOption,
   flagOption,
@@ -19,12 +11,13 @@ import {
   positiveInteger,
   textOption,
   valueOption,
+  portNumber,
   wholeNumber,
   workspaceOption,
 } from './shared/options.ts';
 import type { Printer } from './shared/output.ts';
-import { sanitizeLine } from './shared/sanitize-text.ts';
-import { bannerLines, serveLine, stoppingLine } from './serve-lines.ts';
+import { runServer } from './shared/run-server.ts';
+import { bannerLines } from './serve-lines.ts';
 
 const defaultPort = 8787;
 
@@ -33,11 +26,7 @@ const portOption: OptionSpec<number | true | null> = {
   about: `port to listen on (default: ${defaultPort}; none with --stdio-mcp alone)`,
   takes: '[port]',
   absent: null,
-  parse: (text) => {
-    const value = wholeNumber(text);
-    if (value > 65_535) throw new InvalidArgumentError('It must be a port: 0 to 65535.');
-    return value;
-  },
+  parse: portNumber,
 };
 
 const originOption: OptionSpec<readonly string[]> = {
@@ -133,7 +122,24 @@ export default defineCommand({
       slots: slotLimits(given),
       ...(given.clientToolTimeout === null ? {} : { clientToolMs: given.clientToolTimeout * 1000 }),
     };
-    return serve(options, { json, memory, workspace, graceMs: (grace ?? 30) * 1000 }, context);
+    return runServer(
+      {
+        json,
+        memory,
+        workspace,
+        graceMs: (grace ?? 30) * 1000,
+        start: (log) => context.server.serve(options, log),
+        started: (service) => {
+          const { url, token } = service;
+          const names = service.agents.map(({ name }) => name);
+          // With --stdio-mcp, stdout belongs to the protocol.
+          const printer: Printer = stdio ? context.output.err : context.output.out;
+          if (json) context.output.jsonLine({ type: 'serving', url, token, agents: names });
+          else printer.print(...bannerLines(service, printer.paint));
+        },
+      },
+      context,
+    );
   },
 });
 
@@ -146,90 +152,3 @@ const slotLimits = ({ maxRuns, maxRunsPerAgent, maxRunsPerCaller, maxQueue }: Gi
   ...(maxRunsPerCaller === null ? {} : { runningPerCaller: maxRunsPerCaller }),
   ...(maxQueue === null ? {} : { waiting: maxQueue }),
 });
-
-type ServeRequest = {
-  readonly json: boolean;
-  /** Nothing is stored, so nothing can be continued. */
-  readonly memory: boolean;
-  readonly workspace: string;
-  readonly graceMs: number;
-};
-
-const serve = async (options: ServeOptions, request: ServeRequest, context: CommandContext): Promise<ExitCode> => {
-  const { server, system, output, interrupts } = context;
-  const { json } = request;
-  const asked = Promise.withResolvers<void>();
-  interrupts.onFirst(asked.resolve);
-  const log = (line: ServeLine): void => {
-    if (json) output.jsonLine(line);
-    else output.err.print(serveLine(line, system.now(), output.err.paint));
-  };
-  const stopListening = system.onStrayError((error) => output.err.print(sanitizeLine(describeStrayError(error))));
-  try {
-    const service = await server.serve(options, log);
-    const { url, token, agents, notes, inputEnded } = service;
-    // With --stdio-mcp, stdout belongs to the protocol.
-    const printer: Printer = options.stdio ? output.err : output.out;
-    if (json) output.jsonLine({ type: 'serving', url, token, agents: agents.map(({ name }) => name) });
-    else printer.print(...bannerLines(service, printer.paint));
-    output.err.print(...notes.map((note) => `${output.err.paint('yellow', 'note:')} ${sanitizeLine(note)}`));
-    await Promise.race([asked.promise, ...(inputEnded === null ? [] : [inputEnded])]);
-    return await stopServing(service, request, context);
-  } finally {
-    stopListening();
-  }
-};
-
-const immediateStopMs = 1_000;
-
-const stopServing = async (
-  service: RunningServer,
-  request: ServeRequest,
-  context: CommandContext,
-): Promise<ExitCode> => {
-  const { system, output, interrupts } = context;
-  const { graceMs, memory, workspace } = request;
-  const immediate = Promise.withResolvers<'immediate'>();
-  let isImmediate = false;
-  // The next Ctrl-C does not end the command yet: it still prints the interrupted runs.
-  interrupts.reset();
-  interrupts.onFirst(() => {
-    isImmediate = true;
-    immediate.resolve('immediate');
-  });
-  output.err.print(stoppingLine(service.running(), graceMs));
-  const stopCleanly = async (): Promise<void> => {
-    const left = await service.stop(graceMs);
-    if (isImmediate) return;
-    if (left.length === 0 || memory) await service.close();
-    else output.err.print(...unfinishedLines(left, workspace));
-  };
-  if ((await Promise.race([stopCleanly(), immediate.promise])) !== 'immediate') return exitCode.completed;
-
-  if (!memory) output.err.print(...unfinishedLines(await stopNow(service, system), workspace));
-  // A user who pressed Ctrl-C twice needs no message saying so.
-  return exitCode.cancelled;
-};
-
-/** Null: finding out took too long. */
-const stopNow = async (service: RunningServer, system: CliSystem): Promise<readonly string[] | null> => {
-  const late = Promise.withResolvers<null>();
-  const stop = system.timer(immediateStopMs, () => late.resolve(null));
-  try {
-    return await Promise.race([service.stop(0).catch(() => null), late.promise]);
-  } finally {
-    stop();
-  }
-};
-
-const unfinishedLines = (left: readonly string[] | null, workspace: string): readonly string[] => {
-  if (left === null)
-    return ['Unfinished runs can be continued; list them with:', `  ${cloisterCommand('runs', workspace)}`];
-  if (left.length === 0) return [];
-  return [
-    left.length === 1
-      ? '1 run is unfinished. Continue it with:'
-      : `${plural(left.length, 'run')} are unfinished. Continue them with:`,
-    ...left.map((run) => `  ${cloisterCommand(`resume ${run}`, workspace)}`),
-  ];
-};

@@ -96,6 +96,8 @@ export type Behaviour = {
   readonly takenUp?: Promise<void>;
   readonly verify?: CliRuntime['verify'];
   readonly serve?: CliServer['serve'];
+  readonly studio?: CliServer['studio'];
+  readonly openBrowser?: (link: string) => boolean;
   /** Called for each message; with options for the one that starts a session. Throws to refuse the message. */
   readonly onTurn?: (agent: string, input: string | JsonObject, options?: TurnOptions) => void;
   /** The names of the agents that were found. */
@@ -329,6 +331,7 @@ export const startCli = (
         timers.add(timer);
         return () => timers.delete(timer);
       },
+      openBrowser: async (link) => behaviour.openBrowser?.(link) ?? false,
       onStrayError: () => () => undefined,
       onInterrupt: (listener) => {
         listeners.add(listener);
@@ -356,6 +359,7 @@ export const startCli = (
     },
     server: {
       serve: (options, log) => behaviour.serve?.(options, log) ?? Promise.reject(new Error('It serves nothing.')),
+      studio: (options, log) => behaviour.studio?.(options, log) ?? Promise.reject(new Error('It shows nothing.')),
       makeToken: async () => ({ token: 'clo_made', sha256: 'ab'.repeat(32) }),
     },
     files: {

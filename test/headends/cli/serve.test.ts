@@ -61,7 +61,8 @@ describe('serve', () => {
     expect(await code).toBe(0);
     const lines = stdout().split('\n');
     expect(lines[0]).toBe('Serving 2 agents at http://127.0.0.1:8787');
-    expect(stdout().match(/clo_secret/gu)).toHaveLength(1);
+    expect(stdout().match(/=clo_secret$/gmu)).toHaveLength(2);
+    expect(lines).toContain('Studio     http://127.0.0.1:8787/#token=clo_secret');
     const token = '-H "authorization: Bearer $CLOISTER_TOKEN"';
     const at = 'http://127.0.0.1:8787/v1';
     expect(lines).toContain(`  curl -G ${token} ${at}/lead --data-urlencode 'q=What is "it"?'`);
@@ -81,6 +82,7 @@ describe('serve', () => {
     interrupt();
     await code;
     expect(stdout()).not.toContain('clo_');
+    expect(stdout()).toContain('Studio     http://127.0.0.1:9000/\n');
     expect(asked).toMatchObject([{ tokenFile: 't.json', port: 9000, host: '127.0.0.1', expose: false }]);
   });
 

@@ -2,7 +2,8 @@
 // invariants: page-loads-nothing-foreign, page-never-fails
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openCloister, openServer } from 'cloister';
+import { openCloister } from 'cloister';
+import { buildServer } from '../../../src/app/build-server.ts';
 import { gatedAgent } from '../../app/serve/gated-agent.ts';
 
 const files = new Map([
@@ -16,7 +17,7 @@ const files = new Map([
 const serve = async (page?: () => Promise<ReadonlyMap<string, Uint8Array>>) => {
   const cloister = await openCloister({ agents: [gatedAgent('lead').agent], store: 'memory' });
   onTestFinished(() => cloister.close());
-  const server = await openServer(cloister, page === undefined ? {} : { page });
+  const server = await buildServer(cloister, {}, page === undefined ? {} : { page });
   return (path: string, init: RequestInit = {}) => server.fetch(new Request(`http://127.0.0.1${path}`, init));
 };
 

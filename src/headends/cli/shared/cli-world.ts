@@ -58,6 +58,8 @@ export type CliSystem = {
   onInterrupt(listener: () => void): () => void;
   /** An error that a tool or a module threw outside any call; the returned function stops listening. */
   onStrayError(listener: (error: unknown) => void): () => void;
+  /** Shows a link in the user's browser. Resolves to false if there is none, or it cannot be started. */
+  openBrowser(link: string): Promise<boolean>;
 };
 
 export type CliFiles = {
@@ -118,6 +120,8 @@ export type CliTasks = {
 export type CliServer = {
   /** Opens agents and serves them. `log` is called for each request and each run. */
   serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
+  /** The same for the studio: for whoever owns the workspace, on this machine only, and without agents too. */
+  studio(options: StudioOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
   /** Throws `tokens_invalid` if the name is not allowed. */
   makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
 };
@@ -213,6 +217,15 @@ export type ServeOptions = {
   readonly workspace: string;
   /** Store nothing on disk. */
   readonly memory: boolean;
+  readonly config: string | null;
+};
+
+export type StudioOptions = {
+  /** Empty: those that `cloister agents` finds by name; if they cannot be loaded, none. */
+  readonly agents: readonly string[];
+  /** Null: the usual one, or the next one that is free. */
+  readonly port: number | null;
+  readonly workspace: string;
   readonly config: string | null;
 };
 

@@ -104,7 +104,10 @@ export const defineCommand = <A extends object = object, O extends object = obje
       const given = {
         ...Object.fromEntries(named.map(([name, { absent }], at) => [name, taken[at] ?? absent])),
         ...Object.fromEntries(
-          options.map(([key, { absent, formerly = key }]) => [key, flags[key] ?? flags[formerly] ?? absent]),
+          options.map(([key, { absent, formerly = key }]) => [
+            key,
+            flags[key] ?? flags[formerly] ?? negatedFlag(flags, key) ?? absent,
+          ]),
         ),
         json,
         verbose,
@@ -128,6 +131,12 @@ export const defineGroup = (spec: {
     for (const [name, below] of Object.entries(spec.commands)) below.build(command.command(name), take);
   },
 });
+
+/** `--no-open` is read as `open: false`. */
+const negatedFlag = (flags: Readonly<Record<string, unknown>>, key: string): boolean | undefined => {
+  const [, first, rest] = /^no([A-Z])(.*)$/u.exec(key) ?? [];
+  return first === undefined ? undefined : flags[`${first.toLowerCase()}${rest}`] === false;
+};
 
 const describe = (
   command: Command,

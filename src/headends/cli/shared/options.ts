@@ -45,6 +45,12 @@ export const valueOption = <T>(takes: string, about: string, parse: (text: strin
   parse,
 });
 
+export const portNumber = (text: string): number => {
+  const value = wholeNumber(text);
+  if (value > 65_535) throw new InvalidArgumentError('It must be a port: 0 to 65535.');
+  return value;
+};
+
 export const runArgument = { run: requiredArgument('a run id, a prefix of one, or `last`') };
 
 export const agentArgument = {
