@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CellSide, RunDiff } from '#contracts';
 import { diffWords } from '../../web/src/what-if/diff-words.ts';
+import { forkBody } from '../../web/src/what-if/fork-body.ts';
 import { changedRows, changedSentence, forkCommand } from '../../web/src/what-if/what-changed.ts';
 
 const words = fc
@@ -67,6 +68,41 @@ test('rooms that differ in nothing but an operation say which', () => {
   const parts = { op: 3, one: 'waits 1 ms', other: 'waits 2 ms' };
   const [row] = changedRows(diff([{ place: 'lead', one: side({}), other: side({}), same: false, parts }]));
   expect(row).toMatchObject({ what: 'operation 3', one: 'waits 1 ms', other: 'waits 2 ms' });
+});
+
+test('the rooms of the agent that was changed come first, with the size of what crossed', () => {
+  const refused = side({ crossings: ['goal from lead', 'result to lead refused: no-grant'] });
+  const cells = [
+    { place: 'lead', one: side({}), other: side({ output: 'no' }), same: false, parts: null },
+    { place: 'lead › engineer #2', one: side({}), other: refused, same: false, parts: null },
+  ];
+  const fork = {
+    run: 'b' as never,
+    from: {} as never,
+    amendment: { agent: 'engineer', withoutGrants: ['result'] as const },
+  };
+  const rows = changedRows({ ...diff(cells), fork }, () => '365 B, grant result');
+  expect(rows.map(({ room, one }) => [room, one])).toEqual([
+    ['engineer #2', '365 B, grant result'],
+    ['lead', 'yes'],
+  ]);
+});
+
+test('a fork asks for one change at a place, and for nothing while something is missing', () => {
+  const at = { cell: 'lead-1', op: 3, goal: 'Why?' };
+  expect(forkBody({ ...at, kind: 'grant', value: { grant: 'result' } })).toEqual({
+    at: 'lead-1/3',
+    withoutGrants: ['result'],
+  });
+  expect(forkBody({ ...at, kind: 'goal', value: { goal: 'How?' } })).toEqual({ at: 'lead-1', goal: 'How?' });
+  expect(forkBody({ ...at, kind: 'goal', value: { goal: ' Why? ' } })).toBeNull();
+  expect(forkBody({ ...at, kind: 'model', value: { model: 'small' } })).toBeNull();
+  expect(forkBody({ ...at, kind: 'budget', value: { tokens: '1.5' } })).toBeNull();
+  expect(forkBody({ ...at, kind: 'budget', value: { tokens: '', usd: '0.1' } })).toEqual({
+    at: 'lead-1/3',
+    budget: { usd: 0.1 },
+  });
+  expect(forkBody({ ...at, op: undefined, kind: 'again', value: {} })).toEqual({ at: 'lead-1' });
 });
 
 test('the command can be pasted into a shell, whatever the goal is', () => {

@@ -1,2 +1,255 @@
-// What each model was shown and said.
-export const TranscriptPane = () => <div class="pane-empty" />;
+// What each model was shown and said, room by room, readable.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { plural } from '#headends/run-view';
+import type { CellView } from '#headends/run-view';
+import type { Transcript } from '#contracts';
+import { address, go, select } from '../address.ts';
+import type { RunStore } from '../run-store.ts';
+import { source } from '../state.ts';
+import { useKeys } from '../ui/keys.ts';
+import { CopyButton, Empty, Problem } from '../ui/parts.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
+import { cellOf, namesIn, rootOf, seesContents, timeSince, withheld } from '../xray/inspected.ts';
+import { findAll } from '../xray/text-pieces.ts';
+import { rowKinds, rowText, transcriptRows } from './transcript-rows.ts';
+import type { RowKind, TranscriptRow } from './transcript-rows.ts';
+
+type Props = { readonly store: RunStore };
+
+/** A room without a model, such as a team, has nothing to read. */
+const firstCell = (store: RunStore): CellView | undefined =>
+  cellOf(store, address.value.cell) ??
+  [...store.view.cells.values()].find(({ requests }) => requests.length > 0) ??
+  rootOf(store);
+
+/** Of a live room, the transcript is read again after each request; of a long one, after every tenth. */
+const newsOf = ({ requests, calls }: CellView): number => {
+  const ended = [...requests, ...calls].filter(({ endedAt }) => endedAt !== null).length;
+  return ended < 100 ? ended : Math.floor(ended / 10);
+};
+
+export const TranscriptPane = ({ store }: Props) => {
+  void store.version.value;
+  const cell = firstCell(store);
+  const [hidden, setHidden] = useState<ReadonlySet<RowKind>>(new Set());
+  const [isJson, setJson] = useState(false);
+  const [find, setFind] = useState('');
+  const news = cell === undefined ? 0 : newsOf(cell);
+  const { value, error } = useLoaded(
+    async () =>
+      cell === undefined || !seesContents() ? null : source.value.transcript(store.run, { cell: cell.cell }),
+    [store.run, cell?.cell, news, store.state.value],
+  );
+  const rows = useMemo(() => readRows(store, value, cell), [value, cell?.cell]);
+  const shown = useMemo(
+    () => rows.filter((row) => !hidden.has(row.kind) && (find === '' || findAll(rowText(row), find).length > 0)),
+    [rows, hidden, find],
+  );
+  const copied = (): string => (isJson ? JSON.stringify(value, null, 2) : shown.map(rowText).join('\n\n'));
+  return (
+    <div class="transcript-pane">
+      <Side store={store} cell={cell} hidden={hidden} setHidden={setHidden} />
+      <div class="transcript-tools">
+        <label>
+          <span class="unseen">Find text</span>
+          <input
+            type="search"
+            id="transcript-find"
+            placeholder="Find text"
+            value={find}
+            onInput={({ currentTarget }) => setFind(currentTarget.value)}
+          />
+        </label>
+        <span class="switch" role="group" aria-label="Form">
+          <button type="button" aria-pressed={!isJson} onClick={() => setJson(false)}>
+            Readable
+          </button>
+          <button type="button" aria-pressed={isJson} onClick={() => setJson(true)}>
+            JSON
+          </button>
+        </span>
+        <CopyButton text={copied} />
+      </div>
+      {error === null ? null : <Problem error={error} />}
+      {seesContents() ? null : <Empty title="Contents are withheld">{withheld}</Empty>}
+      {find !== '' && shown.length === 0 ? <Empty title={`Nothing holds “${find}”.`} /> : null}
+      {isJson ? (
+        <pre class="transcript-json" tabIndex={0}>
+          {JSON.stringify(value, null, 2)?.slice(0, 200_000)}
+        </pre>
+      ) : cell === undefined ? null : (
+        <Rows key={cell.cell} store={store} cell={cell} rows={shown} />
+      )}
+    </div>
+  );
+};
+
+const readRows = (
+  store: RunStore,
+  transcript: Transcript | null,
+  cell: CellView | undefined,
+): readonly TranscriptRow[] => {
+  const found = transcript?.cells.find((one) => one.cell === cell?.cell);
+  if (found === undefined || cell === undefined) return [];
+  const goalOf = (other: string): string => cellOf(store, other)?.goal ?? '';
+  return transcriptRows(found, {
+    view: cell,
+    crossings: store.view.crossings,
+    nameOf: namesIn(store.view),
+    goalOf,
+  });
+};
+
+type SideProps = Props & {
+  readonly cell: CellView | undefined;
+  readonly hidden: ReadonlySet<RowKind>;
+  readonly setHidden: (hidden: ReadonlySet<RowKind>) => void;
+};
+
+const Side = ({ store, cell, hidden, setHidden }: SideProps) => {
+  const names = namesIn(store.view);
+  const cells = [...store.view.cells.values()];
+  const show = (to: CellView | undefined): void => {
+    if (to !== undefined) select({ cell: to.cell, op: undefined, crossing: undefined, part: undefined });
+  };
+  const step = (by: number) => () => show(cells[cells.findIndex((one) => one === cell) + by]);
+  useKeys({
+    '[': { about: 'room', hint: true, run: step(-1) },
+    ']': { about: 'room', hint: true, run: step(1) },
+    '/': { about: 'find text', hint: true, run: () => document.getElementById('transcript-find')?.focus() },
+  });
+  const toggle = (kind: RowKind): void => {
+    const next = new Set(hidden);
+    if (!next.delete(kind)) next.add(kind);
+    setHidden(next);
+  };
+  return (
+    <aside class="transcript-side" aria-label="Rooms">
+      <div class="xray-head">
+        <h2>Rooms</h2>
+      </div>
+      <ul class="transcript-rooms">
+        {cells.map((one) => (
+          <li key={one.cell}>
+            <button
+              type="button"
+              class="transcript-room"
+              aria-current={one === cell ? 'true' : undefined}
+              onClick={() => show(one)}
+            >
+              <strong>{names(one.cell)}</strong>
+              <span class="muted">{factsOf(one)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <fieldset class="transcript-kinds">
+        <legend>Show</legend>
+        {(Object.keys(rowKinds) as RowKind[]).map((kind) => (
+          <label key={kind}>
+            <input type="checkbox" checked={!hidden.has(kind)} onChange={() => toggle(kind)} /> {rowKinds[kind]}
+          </label>
+        ))}
+      </fieldset>
+    </aside>
+  );
+};
+
+const factsOf = ({ requests, calls }: CellView): string => {
+  const failed = requests.filter(({ ok }) => ok === false).length;
+  return [
+    plural(requests.length, 'request'),
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(calls.length === 0 ? [] : [plural(calls.length, 'tool')]),
+  ].join(', ');
+};
+
+const rowsPerStep = 120;
+
+/** Rows are drawn as one comes near them: a thousand requests are four thousand rows. */
+const Rows = ({ store, cell, rows }: Props & { readonly cell: CellView; readonly rows: readonly TranscriptRow[] }) => {
+  const [limit, setLimit] = useState(rowsPerStep);
+  const [at, setAt] = useState(-1);
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (end.current === null) return undefined;
+    const seen = new IntersectionObserver(
+      ([entry]) => entry?.isIntersecting === true && setLimit((before) => before + rowsPerStep),
+      { rootMargin: '1200px' },
+    );
+    seen.observe(end.current);
+    return () => seen.disconnect();
+  }, [limit, rows]);
+  useEffect(() => document.getElementById(`entry-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
+  const open = ({ op, kind, crossing }: TranscriptRow): void => {
+    const { part: _part, find: _find, crossing: _crossing, ...rest } = address.value;
+    if (kind === 'prompt' && op !== undefined) go({ ...rest, cell: cell.cell, op, xray: true });
+    else if (crossing !== undefined) go({ ...rest, crossing, pane: 'rooms' });
+  };
+  const move = (by: number) => () => setAt((before) => Math.min(rows.length - 1, Math.max(0, before + by)));
+  useKeys({
+    j: { about: 'entry', hint: true, run: move(1) },
+    k: { about: 'entry', hint: true, run: move(-1) },
+    Enter: { about: 'X-ray of a prompt', hint: true, run: () => rows[at] && open(rows[at]) },
+    c: { about: 'copy', hint: true, run: () => rows[at] && void navigator.clipboard.writeText(rowText(rows[at])) },
+  });
+  const start = rootOf(store)?.startedAt ?? 0;
+  return (
+    <div class="entries">
+      {rows.slice(0, Math.max(limit, at + 40)).map((row, index) => (
+        <Entry
+          key={row.key}
+          row={row}
+          id={`entry-${index}`}
+          time={timeSince(start, row.at)}
+          isSelected={index === at}
+          onSelect={() => setAt(index)}
+          onOpen={() => open(row)}
+        />
+      ))}
+      {limit < rows.length ? <div ref={end} class="entries-end" /> : null}
+    </div>
+  );
+};
+
+type EntryProps = {
+  readonly row: TranscriptRow;
+  readonly id: string;
+  readonly time: string;
+  readonly isSelected: boolean;
+  readonly onSelect: () => void;
+  readonly onOpen: () => void;
+};
+
+const Entry = ({ row, id, time, isSelected, onSelect, onOpen }: EntryProps) => {
+  const { kind, hue, label, words, text, code, note, figures, parts } = row;
+  const opens = kind === 'prompt' ? parts !== undefined : kind === 'crossing';
+  const clamp = isSelected ? '' : 'is-clamped';
+  return (
+    <article
+      id={id}
+      class={`entry entry-${kind} hue-${hue} ${isSelected ? 'is-selected' : ''}`}
+      aria-label={label}
+      onClick={onSelect}
+    >
+      <span class="entry-time muted">{time}</span>
+      <span class={`legend entry-label hue-${hue}`}>{label}</span>
+      <div class="entry-text">
+        {words === undefined ? null : (
+          <span class={kind === 'prompt' ? 'muted' : ''}>
+            {words}{' '}
+            {opens ? (
+              <button type="button" class="chip" onClick={onOpen}>
+                {parts === undefined ? 'Bytes and ledgers' : plural(parts, 'part')}
+              </button>
+            ) : null}
+          </span>
+        )}
+        {text === undefined ? null : <p class={`entry-prose ${clamp}`}>{text}</p>}
+        {code === undefined ? null : <pre class={`part-text ${clamp}`}>{code}</pre>}
+        {note === undefined ? null : <p class="entry-note small">{note}</p>}
+      </div>
+      <span class="entry-figures muted">{figures}</span>
+    </article>
+  );
+};

@@ -14,16 +14,27 @@ export type ChangedRow = {
   readonly cells: readonly [string | null, string | null];
 };
 
-/** Rooms that differ come first. */
-export const changedRows = ({ cells }: RunDiff): readonly ChangedRow[] => {
-  const differing = cells.filter(({ same }) => !same);
-  return [...differing, ...cells.filter(({ same }) => same)].flatMap(rowsOfCell);
+/** Says of a granted crossing of a cell, such as `result to lead`, how large it was and by which grant; null: nothing more is known. */
+export type DescribeGranted = (side: 'one' | 'other', cell: string, name: string) => string | null;
+
+/** Rooms of the agent that was changed come first, then others that differ, then those that are the same. */
+export const changedRows = (
+  { cells, fork }: RunDiff,
+  describeGranted: DescribeGranted = () => null,
+): readonly ChangedRow[] => {
+  const changed = fork?.amendment.agent;
+  const rank = ({ same, place }: CellDiff): number =>
+    same ? 2 : roomName(place).replace(/ #\d+$/u, '') === changed ? 0 : 1;
+  return [...cells].sort((one, other) => rank(one) - rank(other)).flatMap((cell) => rowsOfCell(cell, describeGranted));
 };
 
 /** `lead › researcher #2` is researcher #2; the first of its name has no number. */
 export const roomName = (place: string): string => (place.split(' › ').at(-1) ?? place).replace(/ #1$/u, '');
 
-const rowsOfCell = ({ place, one, other, same, parts }: CellDiff): readonly ChangedRow[] => {
+const rowsOfCell = (
+  { place, one, other, same, parts }: CellDiff,
+  describeGranted: DescribeGranted,
+): readonly ChangedRow[] => {
   const common = { room: roomName(place), cells: [one?.cell ?? null, other?.cell ?? null] as const };
   if (same) return [{ ...common, what: 'all', type: 'same', one: 'the same, byte for byte', other: '' }];
   if (one === null || other === null) {
@@ -39,8 +50,8 @@ const rowsOfCell = ({ place, one, other, same, parts }: CellDiff): readonly Chan
       ...common,
       what,
       type: 'crossing' as const,
-      one: left,
-      other: right,
+      one: (left === crossed && describeGranted('one', one.cell, what)) || left,
+      other: (right === crossed && describeGranted('other', other.cell, what)) || right,
     })),
     ...text('ending', 'ending', ({ status }) => status ?? 'running'),
     ...text('models', 'text', ({ models }) => models.join(', ') || 'none'),
@@ -65,6 +76,8 @@ const crossingRows = (one: CellSide, other: CellSide): readonly (readonly [strin
   const names = new Set([...left.keys(), ...right.keys()]);
   return [...names].flatMap((name) => {
     const [a, b] = [left.get(name) ?? [], right.get(name) ?? []];
+    // What comes from another room is told there, as what that room sent.
+    if (/ from (?!you$)/u.test(name)) return [];
     return a.join('\n') === b.join('\n') ? [] : [[name, describeCrossings(a), describeCrossings(b)] as const];
   });
 };
@@ -81,10 +94,12 @@ const byName = ({ crossings }: CellSide): ReadonlyMap<string, readonly string[]>
     ].map(([name, all]) => [name, all.map((words) => refusal.exec(words)?.[1] ?? '')]),
   );
 
+const crossed = 'crossed';
+
 const describeCrossings = (all: readonly string[]): string => {
   const refused = all.filter((reason) => reason !== '');
   if (all.length === 0) return 'none';
-  if (refused.length === 0) return all.length === 1 ? 'crossed' : `${all.length} crossed`;
+  if (refused.length === 0) return all.length === 1 ? crossed : `${all.length} crossed`;
   const reason = `refused: ${(refused[0] ?? '').replaceAll('-', ' ')}`;
   return all.length === 1 ? reason : `${refused.length} of ${all.length} ${reason}`;
 };

@@ -1,2 +1,191 @@
-// Two runs side by side.
-export const WhatIf = () => <div class="pane-empty" />;
+// Two runs side by side: as it was, and with something changed.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { RunDiff } from '#contracts';
+import { formatBytes, money } from '#headends/run-view';
+import type { CrossingView } from '#headends/run-view';
+import { address, go, select } from '../address.ts';
+import { openRunStore } from '../run-store.ts';
+import type { RunStore } from '../run-store.ts';
+import { mayAct, run, source } from '../state.ts';
+import { useKeys } from '../ui/keys.ts';
+import { CopyButton, Empty, Problem, Status } from '../ui/parts.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
+import { namesIn } from '../xray/inspected.ts';
+import { ChangeForm } from './change-form.tsx';
+import { ChangedTable } from './changed-table.tsx';
+import { SideRooms } from './side-rooms.tsx';
+import { amendmentWords, changedRows, changedSentence, forkCommand } from './what-changed.ts';
+import type { DescribeGranted } from './what-changed.ts';
+
+export const WhatIf = () => {
+  const one = run.value;
+  const other = useOtherRun(address.value.with ?? '');
+  const close = (): void => {
+    const { with: _with, ...rest } = address.value;
+    go(rest);
+  };
+  useKeys({ Escape: { about: 'back', hint: true, run: close } });
+  if (one === null) return null;
+  void one.version.value;
+  void other?.version.value;
+  return <Comparison one={one} other={other} onClose={close} />;
+};
+
+/** The second run, kept up to date while it is shown; null: none is chosen yet. */
+const useOtherRun = (id: string): RunStore | null => {
+  const store = useMemo(() => (id === '' ? null : openRunStore(source.value, id)), [id]);
+  useEffect(() => () => store?.close(), [store]);
+  return store;
+};
+
+type Sides = { readonly one: RunStore; readonly other: RunStore | null };
+
+const Comparison = ({ one, other, onClose }: Sides & { readonly onClose: () => void }) => {
+  const [side, setSide] = useState<'one' | 'other'>(other === null ? 'one' : 'other');
+  const hasEnded = one.state.value === 'ended' && other?.state.value === 'ended';
+  const { value: diff, error } = useLoaded(
+    async () =>
+      other === null || !hasEnded
+        ? null
+        : source.value.get<RunDiff>(`/runs/${encodeURIComponent(one.run)}/diff`, { with: other.run }),
+    [one.run, other?.run, hasEnded],
+  );
+  const words = wordsOf(diff, one, other);
+  const dimmed = (of: 'one' | 'other'): ReadonlySet<string> =>
+    new Set(diff?.cells.flatMap((cell) => (cell.same ? (cell[of]?.cell ?? []) : [])));
+  return (
+    <div class={`what-if shows-${side}`}>
+      <div class="what-if-head">
+        <h1>What if</h1>
+        <span class="what-if-question">
+          {words.question} <strong>{words.strong}</strong>?
+        </span>
+        <span class="header-space" />
+        <button type="button" class="button small" onClick={onClose}>
+          <kbd>Esc</kbd> Back
+        </button>
+      </div>
+      {mayAct.value ? <ChangeForm store={one} /> : null}
+      <div class="switch side-switch" role="group" aria-label="Side">
+        {(['one', 'other'] as const).map((of) => (
+          <button key={of} type="button" aria-pressed={side === of} onClick={() => setSide(of)}>
+            {words[of]}
+          </button>
+        ))}
+      </div>
+      <div class="sides">
+        <Side of="one" store={one} words={words.one} dimmed={dimmed('one')} />
+        {other === null ? (
+          <section class="side side-other">
+            <Empty title="Nothing beside it yet">Choose a change above, then run it again from there.</Empty>
+          </section>
+        ) : (
+          <Side of="other" store={other} words={words.other} dimmed={dimmed('other')} />
+        )}
+      </div>
+      {error === null ? null : <Problem error={error} />}
+      {other === null ? null : diff === null ? (
+        <section class="changed">
+          <p class="pane-empty" role="status">
+            {hasEnded ? 'Comparing…' : 'What changed is told when both have ended.'}
+          </p>
+        </section>
+      ) : (
+        <Changed one={one} other={other} diff={diff} titles={[words.one, words.other]} />
+      )}
+    </div>
+  );
+};
+
+/** The question, and a name for each side. Which of the two is the fork is in the record. */
+const wordsOf = (diff: RunDiff | null, one: RunStore, other: RunStore | null) => {
+  const recorded = other?.view.fork ?? null;
+  const amendment = diff?.fork?.amendment ?? recorded?.amendment ?? null;
+  const isFirst = diff?.fork?.run === one.run;
+  if (other === null)
+    return { question: 'something were different', strong: 'here', one: 'as it was', other: 'changed' };
+  const { question, strong, side } = amendmentWords(amendment);
+  return { question, strong, one: isFirst ? side : 'as it was', other: isFirst ? 'as it was' : side };
+};
+
+type SideProps = {
+  readonly of: 'one' | 'other';
+  readonly store: RunStore;
+  readonly words: string;
+  readonly dimmed: ReadonlySet<string>;
+};
+
+const Side = ({ of, store, words, dimmed }: SideProps) => {
+  const root = store.view.cells.values().next().value;
+  const facts = store.facts.value;
+  const { problem, state } = store;
+  return (
+    <section class={`side side-${of}`} aria-label={`${store.run.slice(0, 8)}, ${words}`}>
+      <div class="xray-head">
+        <code>{store.run.slice(0, 8)}</code>
+        <h2>{words}</h2>
+        <span class="header-space" />
+        <Status status={root?.status ?? facts?.status ?? 'running'} />
+        <span class="muted">{facts === null ? '' : money(facts.spent.usd)}</span>
+      </div>
+      {problem.value !== null && state.value === 'lost' ? <Problem error={problem.value} /> : null}
+      <SideRooms store={store} dimmed={dimmed} label={`Rooms, ${words}`} />
+    </section>
+  );
+};
+
+type ChangedProps = {
+  readonly one: RunStore;
+  readonly other: RunStore;
+  readonly diff: RunDiff;
+  readonly titles: readonly [string, string];
+};
+
+const Changed = ({ one, other, diff, titles }: ChangedProps) => {
+  const rows = useMemo(() => changedRows(diff, describeIn({ one, other })), [diff]);
+  const [at, setAt] = useState(-1);
+  const choose = (index: number): void => {
+    setAt(index);
+    const cell = rows[index]?.cells[0];
+    if (cell != null) select({ cell, op: undefined, crossing: undefined, part: undefined });
+  };
+  const next = (): void => {
+    const differing = rows.filter(({ type }) => type !== 'same').length;
+    if (differing > 0) choose((at + 1) % differing);
+  };
+  useKeys({ n: { about: 'next difference', hint: true, run: next } });
+  const { fork } = diff;
+  const change = fork === null ? null : { at: fork.from.at, ...fork.amendment };
+  return (
+    <section class="changed" aria-label="What changed">
+      <div class="xray-head">
+        <h2>What changed</h2>
+        <span class="muted">{changedSentence(diff)}</span>
+        <span class="header-space" />
+        {fork === null || change === null ? null : (
+          <CopyButton label="Copy the command" text={() => forkCommand(fork.from.run, change)} />
+        )}
+      </div>
+      <ChangedTable
+        rows={rows}
+        titles={[`${one.run.slice(0, 8)}, ${titles[0]}`, `${other.run.slice(0, 8)}, ${titles[1]}`]}
+        selected={at}
+        onSelect={choose}
+      />
+    </section>
+  );
+};
+
+/** Of a granted crossing such as `result to lead`: its size and its grant, as the events have them. */
+const describeIn =
+  (stores: { readonly one: RunStore; readonly other: RunStore }): DescribeGranted =>
+  (side, cell, name) => {
+    const { view } = stores[side];
+    const names = namesIn(view);
+    const matches = ({ from, to, kind, refused }: CrossingView): boolean =>
+      refused === null &&
+      ((from === cell && `${kind} to ${names(to)}` === name) ||
+        (to === cell && `${kind} from ${names(from)}` === name));
+    const found = view.crossings.find(matches);
+    return found === undefined ? null : `${formatBytes(found.bytes)}, grant ${found.grant}`;
+  };
