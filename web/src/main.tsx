@@ -1,7 +1,7 @@
 // The studio. It opens what it was given (a file, or a server and a token), then draws.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { address, followAddress } from './address.ts';
+import { address, followAddress, parseAddress } from './address.ts';
 import { openKeptSource, readKeptRun } from './kept-source.ts';
 import { forgetToken, openServerSource, takeToken } from './server-source.ts';
 import { Shell } from './shell/shell.tsx';
@@ -16,6 +16,8 @@ const questionsEveryMs = 5_000;
 const open = async (): Promise<void> => {
   const kept = readKeptRun();
   const token = kept === null ? takeToken() : null;
+  // The token stood before it in the link.
+  address.value = parseAddress(location.hash);
   if (kept === null && token === null)
     throw new SourceProblem(
       'token_missing',
