@@ -9,12 +9,18 @@ export const ChatCrumbs = () => {
   if (agent === null) return null;
   return (
     <div class="crumbs">
-      <AgentCrumb agent={agent} />
-      {source.value.kept || agents.value.length === 0 ? null : <ConversationCrumb agent={agent} />}
+      <span class="crumb-part">
+        <AgentCrumb agent={agent} />
+      </span>
+      {source.value.kept || agents.value.length === 0 ? null : (
+        <span class="crumb-part">
+          <ConversationCrumb agent={agent} />
+        </span>
+      )}
       {id === undefined ? null : (
-        <code class="crumb crumb-run" title={id}>
-          {id.slice(0, 8)}
-        </code>
+        <span class="crumb-part crumb-run">
+          <code title={id}>{id.slice(0, 8)}</code>
+        </span>
       )}
     </div>
   );
@@ -53,7 +59,7 @@ const ConversationCrumb = ({ agent }: { readonly agent: string }) => {
   const names = conversations.value.map(({ name }) => name);
   return (
     <select
-      class="crumb crumb-select"
+      class="crumb-select"
       aria-label="Conversation"
       value={shown ?? (isAlone ? none : newOne)}
       onChange={({ currentTarget }) => choose(currentTarget.value)}

@@ -5,6 +5,7 @@ import type { Page } from '../address.ts';
 import { ChatCrumbs } from '../chat/crumbs.tsx';
 import { me, questions, run } from '../state.ts';
 import { Status, statusLooks } from '../ui/parts.tsx';
+import { newestRuns } from './welcome.tsx';
 
 const titles: Readonly<Record<Page, string>> = { chat: 'Chat', runs: 'Runs', agents: 'Agents', questions: 'Questions' };
 
@@ -51,7 +52,8 @@ const Workspace = () =>
 
 const RunStatus = () => {
   const shown = run.value;
-  if (shown === null || address.value.page !== 'chat') return null;
+  if (address.value.page !== 'chat') return null;
+  if (shown === null) return newestRuns.value?.length === 0 ? <span class="no-runs">no runs yet</span> : null;
   void shown.version.value;
   const { view, facts } = shown;
   const cells = [...view.cells.values()];

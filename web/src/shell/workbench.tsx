@@ -4,13 +4,14 @@ import { signal } from '@preact/signals';
 import { address, panes, select } from '../address.ts';
 import type { Pane } from '../address.ts';
 import { Chat } from '../chat/chat.tsx';
+import { outgoing } from '../chat/outbox.ts';
 import { Rooms } from '../rooms/rooms.tsx';
 import type { RunStore } from '../run-store.ts';
 import { run, source } from '../state.ts';
 import { useClock } from '../ui/clock.ts';
 import { later } from '../ui/later.tsx';
 import { Problem } from '../ui/parts.tsx';
-import { Welcome } from './welcome.tsx';
+import { FirstVisit, newestRuns, useNewestRuns, Welcome } from './welcome.tsx';
 
 export type PaneProps = { readonly store: RunStore };
 
@@ -43,8 +44,13 @@ export const narrowPane = signal<'chat' | 'run' | 'xray'>('chat');
 
 export const Workbench = () => {
   const store = run.value;
+  const { cell, crossing, agent, conversation } = address.value;
+  useNewestRuns(store === null);
   if (store === null && source.value.kept) return null;
-  const { cell, crossing } = address.value;
+  if (store === null && agent === undefined && conversation === undefined && outgoing.value === null) {
+    if (newestRuns.value === null) return <div class="pane-empty" aria-busy="true" />;
+    if (newestRuns.value.length === 0) return <FirstVisit />;
+  }
   const hasSelection = store !== null && (cell !== undefined || crossing !== undefined);
   return (
     <div class={`workbench narrow-${narrowPane.value}`} data-pane={store === null ? undefined : address.value.pane}>
