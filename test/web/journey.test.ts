@@ -35,6 +35,7 @@ test.skipIf(browserMissing !== null)(
     const { page, complaints, origins } = await openTab(studio.link(operatorToken));
     expect(page.url()).not.toContain('token');
 
+    await page.getByRole('button', { name: 'Chat with lead' }).click();
     await page.getByPlaceholder('Ask lead').fill('When do we meet?');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Monday' }).waitFor();
