@@ -118,7 +118,8 @@ export const generatedEvents = (shape: Shape): readonly DurableEvent[] => {
     const children = level < depth ? random(6) : 0;
     const begun = at;
     let latest = at;
-    for (let child = 0; child < children && count < cells; child++) {
+    for (let child = 0; child < children; child++) {
+      if (count >= cells) break;
       const birth =
         births === 'fan-out'
           ? begun + random(3)

@@ -63,6 +63,7 @@ export const roomInside = (layout: RoomsLayout, room: RoomShape, measure: Measur
   const figures = textRow(room, (barTop + barBottom) / 2, measure);
   if (barBottom - barTop >= 12) placeFigures(layout, room, marks, figures, measure);
   const hanging = textRow(room, pinY, measure);
+  for (const { x: door } of layout.bottomDoors.get(room.unit.index) ?? []) hanging.block(door - 5, door + 5);
   if (isTall) placeHanging(cell, marks, hanging);
   return { ...marks, texts: [...name, ...figures.texts, ...hanging.texts] };
 };
@@ -111,6 +112,8 @@ const secondText = ({ arrangement: { plan } }: RoomsLayout, { unit }: RoomShape)
     return { text: `Partial${missing > 0 ? `, ${plural(missing, 'child', 'children')} missing` : ''}`, ink: 'tool' };
   const requests = plural(cell.requests.length, 'request');
   const calls = cell.calls.length;
+  if (cell.requests.length === 0 && cell.children.length > 0)
+    return { text: plural(cell.children.length, 'agent'), ink: 'muted' };
   return { text: calls > 0 ? `${requests}, ${plural(calls, 'tool call')}` : requests, ink: 'muted' };
 };
 

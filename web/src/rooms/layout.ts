@@ -41,8 +41,9 @@ export type RoomsLayout = {
   readonly marks: readonly Mark[];
   /** By the id of the crossing's event. */
   readonly shaftOf: ReadonlyMap<string, Shaft | Mark>;
-  /** By unit: what uses its upper wall, from left to right. */
+  /** By unit: what uses its upper and its lower wall, from left to right. */
   readonly topDoors: ReadonlyMap<number, readonly (Shaft | Mark)[]>;
+  readonly bottomDoors: ReadonlyMap<number, readonly (Shaft | Mark)[]>;
 };
 
 export type RoomsSize = {
@@ -57,9 +58,11 @@ const personTop = 22;
 const axisHeight = 26;
 const lowestLane = 12;
 const mergedLane = 32;
+/** A lane in which everything can be read. */
+const readableLane = 98;
 
 export const layoutRooms = (plan: RoomsPlan, { width, height, zoom = 1 }: RoomsSize): RoomsLayout => {
-  const space = Math.max(40, (height - personTop - axisHeight - 12) * zoom);
+  const space = spaceIn(height) * zoom;
   const arrangement = arrangeToFit(plan, space);
   const metrics = laneMetrics(arrangement, space);
   const isNarrow = width <= 520;
@@ -76,7 +79,7 @@ export const layoutRooms = (plan: RoomsPlan, { width, height, zoom = 1 }: RoomsS
     margin: isNarrow ? 10 : 16,
     column: isNarrow ? 14 : width >= 1000 ? 30 : 20,
     idle: isNarrow ? 36 : 60,
-    lastIdle: asks ? 190 : isNarrow ? 36 : 60,
+    lastIdle: asks ? Math.max(190, width * 0.28) : isNarrow ? 36 : 60,
   });
   const personY = personTop;
   const rooms = arrangement.units.map((unit) => roomShape(unit, scale, metrics));
@@ -86,6 +89,7 @@ export const layoutRooms = (plan: RoomsPlan, { width, height, zoom = 1 }: RoomsS
   const marks: Mark[] = [];
   const shaftOf = new Map<string, Shaft | Mark>();
   const topDoors = new Map<number, (Shaft | Mark)[]>();
+  const bottomDoors = new Map<number, (Shaft | Mark)[]>();
   const base = { ...metrics, personY, arrangement, rooms, scale };
   arrangement.stops.forEach(({ crossing }, at) => {
     if (arrangement.isCounted[at] === 1) return;
@@ -94,7 +98,8 @@ export const layoutRooms = (plan: RoomsPlan, { width, height, zoom = 1 }: RoomsS
     else marks.push(made);
     shaftOf.set(crossing.id, made);
     for (const { unit, side } of 'line' in made ? [made.from, made.to] : [made.door])
-      if (unit >= 0 && side === 'top') addTo(topDoors, unit, made);
+      if (unit >= 0 && (side === 'top' || side === 'bottom'))
+        addTo(side === 'top' ? topDoors : bottomDoors, unit, made);
   });
   const axisY = metrics.bottom + 8;
   return {
@@ -114,6 +119,7 @@ export const layoutRooms = (plan: RoomsPlan, { width, height, zoom = 1 }: RoomsS
     marks,
     shaftOf,
     topDoors,
+    bottomDoors,
   };
 };
 
@@ -123,15 +129,42 @@ const addTo = <T>(map: Map<number, T[]>, key: number, value: T): void => {
   else known.push(value);
 };
 
+/** The height at which all lanes can be read, and the zoom at which everything has its full size. */
+export const naturalSize = (
+  plan: RoomsPlan,
+  { width, height }: RoomsSize,
+): { readonly height: number; readonly zoom: number } => {
+  const all = arrangeOnce(plan, 1, true);
+  const { lanes } = all;
+  const wanted = laneMetrics(all, lanes * readableLane).bottom;
+  const columns = (plan.stops.length * (width <= 520 ? 14 : 20)) / 0.62;
+  const zoom = Math.max(1, (lanes * 80) / spaceIn(height), columns / Math.max(1, width));
+  return { height: wanted + 8 + axisHeight, zoom: zoom < 1.3 ? 1 : zoom };
+};
+
+const spaceIn = (height: number): number => Math.max(40, height - personTop - axisHeight - 26);
+
+const arrangements = new WeakMap<RoomsPlan, Map<string, Arrangement>>();
+
+/** Sizes change more often than runs. */
+const arrangeOnce = (plan: RoomsPlan, heap: number, isSameAgent: boolean): Arrangement => {
+  const known = arrangements.get(plan) ?? new Map<string, Arrangement>();
+  arrangements.set(plan, known);
+  const key = `${heap} ${isSameAgent}`;
+  const found = known.get(key) ?? arrangeRooms(plan, heap, isSameAgent);
+  known.set(key, found);
+  return found;
+};
+
 /** Merges lanes until those that are left can be read; what cannot be merged is scrolled through. */
 const arrangeToFit = (plan: RoomsPlan, space: number): Arrangement => {
-  const all = arrangeRooms(plan, 1, true);
+  const all = arrangeOnce(plan, 1, true);
   if (space / all.lanes >= lowestLane) return all;
   const fitting = Math.max(4, space / mergedLane);
   let heap = Math.ceil(all.lanes / fitting);
   let merged = all;
   for (let tries = 0; tries < 5 && merged.lanes > fitting * 1.25; tries++, heap *= 2)
-    merged = arrangeRooms(plan, heap + 1, tries < 2);
+    merged = arrangeOnce(plan, heap + 1, tries < 2);
   return merged;
 };
 

@@ -8,7 +8,7 @@ import type { CellView, QuestionView, RunView } from '#headends/run-view';
 import { countBefore } from './search.ts';
 import { orderStops } from './stops.ts';
 import type { Stop } from './stops.ts';
-import { findIdles } from './time-scale.ts';
+import { findIdles, idleMs } from './time-scale.ts';
 import type { Interval } from './time-scale.ts';
 
 export type PlannedRoom = {
@@ -47,7 +47,9 @@ export type RoomsPlan = {
 export const planRooms = (view: RunView, now: number | null = null): RoomsPlan => {
   const { rooms, roomOf } = listRooms(view);
   const startedAt = rooms[0]?.cell.startedAt ?? 0;
-  const endsAt = Math.max(startedAt, view.lastAt ?? 0, now ?? 0);
+  const asks = [...view.questions.values()].some(({ state }) => state === null);
+  // While a person is asked, the clock stands still: it is shown as idle time, however long that is.
+  const endsAt = Math.max(startedAt, (view.lastAt ?? 0) + (asks ? idleMs + 1 : 0), now ?? 0);
   const stops = orderStops(view.crossings, rooms, roomOf);
   const rankTimes: number[] = [];
   for (const { rank, at } of stops) rankTimes[rank] = at;

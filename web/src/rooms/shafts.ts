@@ -3,6 +3,7 @@ import type { Arrangement } from './arrangement.ts';
 import type { LaneMetrics, RoomShape } from './layout.ts';
 import { nowhere, outside } from './stops.ts';
 import type { Stop } from './stops.ts';
+import { halfLine } from './texts.ts';
 import type { TimeScale } from './time-scale.ts';
 
 export type Side = 'left' | 'right' | 'top' | 'bottom';
@@ -36,10 +37,13 @@ type Base = LaneMetrics & {
   readonly scale: TimeScale;
 };
 
-/** How far inside a room dots and arrowheads stand. */
-export const doorDepth = (height: number): { readonly wall: number; readonly side: number } => {
-  const size = Math.min(1, Math.max(0.4, height / 40));
-  return { wall: 9 * size, side: 12 * size };
+/** How far inside a room dots and arrowheads stand: clear of the name. */
+const depthOf = (side: Side, { left, right, top, bottom }: RoomShape): number => {
+  const height = bottom - top;
+  const name = Math.min(16, height / 2);
+  if (side === 'top') return Math.max(1, Math.min(5, name - halfLine - 1));
+  if (side === 'bottom') return Math.max(1, Math.min(9, height - name - halfLine - 1));
+  return Math.min(12 * Math.min(1, Math.max(0.4, height / 40)), (right - left) / 2);
 };
 
 export const makeShaft = (base: Base, at: number): Shaft | Mark => {
@@ -111,17 +115,16 @@ const doorOf = ({ personY, doorHeight }: Base, x: number, { room, unit, side }: 
 /** Where the dot or the arrowhead stands. */
 const inside = ({ side, x, y }: Door, room: RoomShape | undefined): Line => {
   if (room === undefined) return [x, y];
-  const depth = doorDepth(room.bottom - room.top);
-  const across = Math.min(depth.side, (room.right - room.left) / 2);
+  const depth = depthOf(side, room);
   switch (side) {
     case 'left':
-      return [x + across, y];
+      return [x + depth, y];
     case 'right':
-      return [x - across, y];
+      return [x - depth, y];
     case 'top':
-      return [x, y + depth.wall];
+      return [x, y + depth];
     case 'bottom':
-      return [x, y - depth.wall];
+      return [x, y - depth];
   }
 };
 

@@ -4,7 +4,7 @@ import { countBefore } from './search.ts';
 
 export type Interval = { readonly from: number; readonly to: number };
 
-const idleMs = 1_500;
+export const idleMs = 1_500;
 
 type Worker = { readonly cell: CellView };
 
