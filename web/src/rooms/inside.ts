@@ -171,7 +171,10 @@ const placeFigures = (
   }
   if (unit.lane !== 0) return;
   for (const { what, left, right } of bars) if (what !== 'tool') row.block(left, right);
-  for (const { left, right, ms } of layout.scale.idles) {
+  const { questionsOf, endsAt, idles } = layout.arrangement.plan;
+  for (const [index, { left, right, ms }] of layout.scale.idles.entries()) {
+    // While a person is asked, the clock stands still.
+    if (idles[index]!.to === endsAt && questionsOf.size > 0) continue;
     const at = (width: number) => [(left + right - width) / 2];
     row.place([`idle ${formatDuration(ms)}`, formatDuration(ms)], { at, ink: 'muted' });
   }
