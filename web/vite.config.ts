@@ -5,6 +5,14 @@ import type { InlineConfig } from 'vite';
 const root = fileURLToPath(new URL('.', import.meta.url));
 const runView = fileURLToPath(new URL('../src/headends/run-view/index.ts', import.meta.url));
 
+/** Views that are often opened one after the other are one file: together they compress better. */
+const groups = [
+  {
+    name: 'inspect',
+    test: /src\/(?:xray\/(?!inspected|hues)|what-if\/|panes\/(?:audit|summary|transcript|windows))/u,
+  },
+];
+
 /** `whole`: one script, for a file of its own. */
 export const pageConfig = (outDir: string, whole: boolean): InlineConfig => ({
   root,
@@ -21,6 +29,6 @@ export const pageConfig = (outDir: string, whole: boolean): InlineConfig => ({
     assetsInlineLimit: 0,
     cssCodeSplit: false,
     reportCompressedSize: false,
-    ...(whole ? { rolldownOptions: { output: { codeSplitting: false } } } : {}),
+    rolldownOptions: { output: { codeSplitting: whole ? false : { groups, includeDependenciesRecursively: false } } },
   },
 });

@@ -81,9 +81,17 @@ test('the rooms of the agent that was changed come first, with the size of what 
     from: {} as never,
     amendment: { agent: 'engineer', withoutGrants: ['result'] as const },
   };
-  const rows = changedRows({ ...diff(cells), fork }, () => '365 B, grant result');
+  const rows = changedRows(
+    { ...diff(cells), fork },
+    {
+      granted: () => '365 B, grant result',
+      goal: (where) => (where === 'one' ? 'Why?' : 'How?'),
+    },
+  );
   expect(rows.map(({ room, one }) => [room, one])).toEqual([
+    ['engineer #2', 'Why?'],
     ['engineer #2', '365 B, grant result'],
+    ['lead', 'Why?'],
     ['lead', 'yes'],
   ]);
 });

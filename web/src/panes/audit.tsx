@@ -28,7 +28,7 @@ export const Audit = ({ store }: Props) => {
   return (
     <div class="audit-pane">
       <div class="inspector-line">
-        <h2 class="sentence">{verdict(value)}</h2>
+        <h2 class="pane-sentence">{verdict(value)}</h2>
         <span class="at-end">
           <button type="button" class="button small" onClick={() => setTimes(times + 1)}>
             Check again

@@ -7,7 +7,7 @@ import type { RunStore } from '../run-store.ts';
 import { useKeys } from '../ui/keys.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
 import { namesIn, rootOf, timeSince } from '../xray/inspected.ts';
-import { crossingHue } from '../xray/origin.ts';
+import { crossingHue } from '../xray/hues.ts';
 
 const rowHeight = 26;
 
@@ -28,12 +28,13 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
   void store.version.value;
   const { crossings } = store.view;
   const chosen = address.value.crossing;
-  const selected = useMemo(
-    () => (chosen === undefined ? -1 : crossings.findIndex(({ id }) => id === chosen)),
-    [chosen, crossings.length],
-  );
+  const indexOf = (wanted: string | undefined): number =>
+    wanted === undefined ? -1 : crossings.findIndex(({ id }) => id === wanted);
+  const selected = useMemo(() => indexOf(chosen), [chosen, crossings.length]);
+  // Keys may come faster than the page is drawn.
   const move = (by: number) => () => {
-    const to = crossings[Math.min(crossings.length - 1, Math.max(0, selected + by))];
+    const at = indexOf(address.value.crossing) + by;
+    const to = crossings[Math.min(crossings.length - 1, Math.max(0, at))];
     if (to !== undefined) selectCrossing(to.id);
   };
   const copy = (): void => {

@@ -6,7 +6,7 @@ import { address, select } from '../address.ts';
 import type { RunStore } from '../run-store.ts';
 import { Status } from '../ui/parts.tsx';
 import { namesIn } from '../xray/inspected.ts';
-import { toolTitle } from '../xray/origin.ts';
+import { toolTitle } from '../xray/hues.ts';
 
 type Props = { readonly store: RunStore };
 
@@ -19,7 +19,7 @@ export const Summary = ({ store }: Props) => {
   const { spent, cells, causes = [] } = facts;
   return (
     <div class="summary-pane">
-      <h2 class="sentence">
+      <h2 class="pane-sentence">
         {money(spent.usd)} <span class="muted">for</span> {count(spent.inputTokens)} in, {count(spent.outputTokens)} out{' '}
         <span class="muted">
           in {formatDuration(spent.ms)}, {plural(cells.length, 'room')}

@@ -2,8 +2,9 @@
 import type { EventError, ShownPart, TranscriptCell, TranscriptEntry, TranscriptResult } from '#contracts';
 import { formatBytes, formatDuration, plural } from '#headends/run-view';
 import type { CellView, CrossingView, WindowCutView } from '#headends/run-view';
-import { crossingHue, ruleFamily, toolTitle } from '../xray/origin.ts';
-import type { Hue, NameOf } from '../xray/origin.ts';
+import { crossingHue, toolTitle } from '../xray/hues.ts';
+import { ruleFamily } from '../xray/origin.ts';
+import type { Hue, NameOf } from '../xray/hues.ts';
 
 export const rowKinds = {
   crossing: 'Crossings',

@@ -239,7 +239,7 @@ const Entry = ({ row, id, time, isSelected, onSelect, onOpen }: EntryProps) => {
           <span class={kind === 'prompt' ? 'muted' : ''}>
             {words}{' '}
             {opens ? (
-              <button type="button" class="chip" onClick={onOpen}>
+              <button type="button" class="parts-chip" onClick={onOpen}>
                 {parts === undefined ? 'Bytes and ledgers' : plural(parts, 'part')}
               </button>
             ) : null}

@@ -16,9 +16,9 @@ const categories = [
 ] as const;
 
 const limits: Readonly<Record<string, string>> = {
-  model: 'of the model',
-  given: 'set by the agent file',
-  group: 'the smallest of its group',
+  model: 'the window of the model',
+  given: 'as set by the agent file',
+  group: 'the smallest window of its group',
   default: 'no limit is known',
 };
 
@@ -89,7 +89,8 @@ export const WindowBar = ({ window }: { readonly window: CellWindow }) => {
         {categories
           .filter(([category]) => parts[category].messages > 0)
           .map(([category, , words]) => `${words} ${formatBytes(parts[category].bytes)}`)
-          .join(', ')}
+          .join(', ')
+          .replace(/^./u, (first) => first.toUpperCase())}
         .
       </p>
     </>

@@ -8,7 +8,7 @@ import { me, source } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
 import { CopyButton, Problem } from '../ui/parts.tsx';
 import { cellOf, namesIn, rootOf } from '../xray/inspected.ts';
-import { toolTitle } from '../xray/origin.ts';
+import { toolTitle } from '../xray/hues.ts';
 import { forkBody } from './fork-body.ts';
 import type { ChangeChoice, ChangeKind } from './fork-body.ts';
 import { forkCommand } from './what-changed.ts';

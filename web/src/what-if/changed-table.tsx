@@ -102,7 +102,8 @@ const contextChars = 28;
 /** Of what both have, only what stands beside a difference. */
 const shorten = (text: string, isFirst: boolean, isLast: boolean): string => {
   if (text.length <= contextChars * 2 + 3) return text;
-  return `${isFirst ? '' : text.slice(0, contextChars)} … ${isLast ? '' : text.slice(-contextChars)}`;
+  const [before, after] = [text.slice(0, contextChars), text.slice(-contextChars)];
+  return `${isFirst ? '' : before.replace(/\S*$/u, '')}… ${isLast ? '' : after.replace(/^\S*\s/u, '')}`;
 };
 
 const Pieces = ({ pieces, isOld }: { readonly pieces: readonly DiffPiece[]; readonly isOld?: boolean }) => (

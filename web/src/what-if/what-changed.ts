@@ -14,27 +14,27 @@ export type ChangedRow = {
   readonly cells: readonly [string | null, string | null];
 };
 
-/** Says of a granted crossing of a cell, such as `result to lead`, how large it was and by which grant; null: nothing more is known. */
-export type DescribeGranted = (side: 'one' | 'other', cell: string, name: string) => string | null;
+/** What is known of both runs beyond their comparison. */
+export type KnownSides = {
+  /** Of a granted crossing such as `result to lead`: how large it was and by which grant; null: nothing more is known. */
+  readonly granted: (side: 'one' | 'other', cell: string, name: string) => string | null;
+  readonly goal: (side: 'one' | 'other', cell: string) => string;
+};
+
+const nothing: KnownSides = { granted: () => null, goal: () => '' };
 
 /** Rooms of the agent that was changed come first, then others that differ, then those that are the same. */
-export const changedRows = (
-  { cells, fork }: RunDiff,
-  describeGranted: DescribeGranted = () => null,
-): readonly ChangedRow[] => {
+export const changedRows = ({ cells, fork }: RunDiff, known: KnownSides = nothing): readonly ChangedRow[] => {
   const changed = fork?.amendment.agent;
   const rank = ({ same, place }: CellDiff): number =>
     same ? 2 : roomName(place).replace(/ #\d+$/u, '') === changed ? 0 : 1;
-  return [...cells].sort((one, other) => rank(one) - rank(other)).flatMap((cell) => rowsOfCell(cell, describeGranted));
+  return [...cells].sort((one, other) => rank(one) - rank(other)).flatMap((cell) => rowsOfCell(cell, known));
 };
 
 /** `lead › researcher #2` is researcher #2; the first of its name has no number. */
 export const roomName = (place: string): string => (place.split(' › ').at(-1) ?? place).replace(/ #1$/u, '');
 
-const rowsOfCell = (
-  { place, one, other, same, parts }: CellDiff,
-  describeGranted: DescribeGranted,
-): readonly ChangedRow[] => {
+const rowsOfCell = ({ place, one, other, same, parts }: CellDiff, known: KnownSides): readonly ChangedRow[] => {
   const common = { room: roomName(place), cells: [one?.cell ?? null, other?.cell ?? null] as const };
   if (same) return [{ ...common, what: 'all', type: 'same', one: 'the same, byte for byte', other: '' }];
   if (one === null || other === null) {
@@ -45,13 +45,17 @@ const rowsOfCell = (
   }
   const text = (what: string, type: ChangedRow['type'], of: (side: CellSide) => string): readonly ChangedRow[] =>
     of(one) === of(other) ? [] : [{ ...common, what, type, one: of(one), other: of(other) }];
-  const rows = [
+  const goals = [known.goal('one', one.cell), known.goal('other', other.cell)] as const;
+  const rows: readonly ChangedRow[] = [
+    ...(goals[0] === goals[1]
+      ? []
+      : [{ ...common, what: 'goal', type: 'answer' as const, one: goals[0], other: goals[1] }]),
     ...crossingRows(one, other).map(([what, left, right]) => ({
       ...common,
       what,
       type: 'crossing' as const,
-      one: (left === crossed && describeGranted('one', one.cell, what)) || left,
-      other: (right === crossed && describeGranted('other', other.cell, what)) || right,
+      one: (left === crossed && known.granted('one', one.cell, what)) || left,
+      other: (right === crossed && known.granted('other', other.cell, what)) || right,
     })),
     ...text('ending', 'ending', ({ status }) => status ?? 'running'),
     ...text('models', 'text', ({ models }) => models.join(', ') || 'none'),
@@ -120,7 +124,8 @@ export const amendmentWords = (
   if (withoutGrants.length > 0)
     return { question: `${agent} had no grant`, strong: withoutGrants.join(', '), side: 'without it' };
   if (model !== undefined) return { question: `${agent} had the model`, strong: model, side: 'with it' };
-  if (goal !== undefined) return { question: `${agent} were asked`, strong: goal, side: 'asked that' };
+  if (goal !== undefined)
+    return { question: `${agent} were asked`, strong: goal.replace(/\?$/u, ''), side: 'asked that' };
   return { question: `${agent} tried`, strong: 'again', side: 'once more' };
 };
 

@@ -1,4 +1,5 @@
 // Two runs side by side: as it was, and with something changed.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { RunDiff } from '#contracts';
 import { formatBytes, money } from '#headends/run-view';
@@ -10,12 +11,12 @@ import { mayAct, run, source } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
 import { CopyButton, Empty, Problem, Status } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { namesIn } from '../xray/inspected.ts';
+import { cellOf, namesIn, rootOf } from '../xray/inspected.ts';
 import { ChangeForm } from './change-form.tsx';
 import { ChangedTable } from './changed-table.tsx';
 import { SideRooms } from './side-rooms.tsx';
 import { amendmentWords, changedRows, changedSentence, forkCommand } from './what-changed.ts';
-import type { DescribeGranted } from './what-changed.ts';
+import type { KnownSides } from './what-changed.ts';
 
 export const WhatIf = () => {
   const one = run.value;
@@ -51,8 +52,6 @@ const Comparison = ({ one, other, onClose }: Sides & { readonly onClose: () => v
     [one.run, other?.run, hasEnded],
   );
   const words = wordsOf(diff, one, other);
-  const dimmed = (of: 'one' | 'other'): ReadonlySet<string> =>
-    new Set(diff?.cells.flatMap((cell) => (cell.same ? (cell[of]?.cell ?? []) : [])));
   return (
     <div class={`what-if shows-${side}`}>
       <div class="what-if-head">
@@ -73,21 +72,12 @@ const Comparison = ({ one, other, onClose }: Sides & { readonly onClose: () => v
           </button>
         ))}
       </div>
-      <div class="sides">
-        <Side of="one" store={one} words={words.one} dimmed={dimmed('one')} />
-        {other === null ? (
-          <section class="side side-other">
-            <Empty title="Nothing beside it yet">Choose a change above, then run it again from there.</Empty>
-          </section>
-        ) : (
-          <Side of="other" store={other} words={words.other} dimmed={dimmed('other')} />
-        )}
-      </div>
+      <TwoSides one={one} other={other} diff={diff} words={words} keys={side} onEnter={setSide} />
       {error === null ? null : <Problem error={error} />}
       {other === null ? null : diff === null ? (
         <section class="changed">
           <p class="pane-empty" role="status">
-            {hasEnded ? 'Comparing…' : 'What changed is told when both have ended.'}
+            {hasEnded ? 'Comparing…' : 'What changed is shown when both have ended.'}
           </p>
         </section>
       ) : (
@@ -97,13 +87,63 @@ const Comparison = ({ one, other, onClose }: Sides & { readonly onClose: () => v
   );
 };
 
+type TwoSidesProps = Sides & {
+  readonly diff: RunDiff | null;
+  readonly words: Readonly<Record<'one' | 'other', string>>;
+  /** The side whose rooms take the keys: Tab goes from one to the other. */
+  readonly keys: 'one' | 'other';
+  readonly onEnter: (side: 'one' | 'other') => void;
+};
+
+const TwoSides = ({ one, other, diff, words, keys, onEnter }: TwoSidesProps) => {
+  const dimmed = useMemo(() => ({ one: sameCells(diff, 'one'), other: sameCells(diff, 'other') }), [diff]);
+  const { cell } = address.value;
+  const pair = (from: 'one' | 'other', to: 'one' | 'other', wanted: string | undefined): string | undefined =>
+    diff === null ? wanted : diff.cells.find((place) => place[from]?.cell === wanted)?.[to]?.cell;
+  return (
+    <div class="sides">
+      <Side of="one" store={one} words={words.one} onEnter={onEnter}>
+        <SideRooms
+          store={one}
+          dimmed={dimmed.one}
+          cell={cell}
+          nameCell={(wanted) => wanted}
+          hasKeys={keys === 'one' || other === null}
+          label={`Rooms, ${words.one}`}
+        />
+      </Side>
+      {other === null ? (
+        <section class="side side-other">
+          <Empty title="Nothing beside it yet">Choose a change above, then run it again from there.</Empty>
+        </section>
+      ) : (
+        <Side of="other" store={other} words={words.other} onEnter={onEnter}>
+          <SideRooms
+            store={other}
+            dimmed={dimmed.other}
+            cell={pair('one', 'other', cell)}
+            nameCell={(wanted) => pair('other', 'one', wanted)}
+            hasKeys={keys === 'other'}
+            label={`Rooms, ${words.other}`}
+          />
+        </Side>
+      )}
+    </div>
+  );
+};
+
+const sameCells = (diff: RunDiff | null, of: 'one' | 'other'): ReadonlySet<string> =>
+  new Set(diff?.cells.flatMap((cell) => (cell.same ? (cell[of]?.cell ?? []) : [])));
+
 /** The question, and a name for each side. Which of the two is the fork is in the record. */
 const wordsOf = (diff: RunDiff | null, one: RunStore, other: RunStore | null) => {
   const recorded = other?.view.fork ?? null;
   const amendment = diff?.fork?.amendment ?? recorded?.amendment ?? null;
   const isFirst = diff?.fork?.run === one.run;
-  if (other === null)
-    return { question: 'something were different', strong: 'here', one: 'as it was', other: 'changed' };
+  if (other === null) {
+    const agent = (cellOf(one, address.value.cell) ?? rootOf(one))?.agent ?? '';
+    return { question: 'something had been different in', strong: agent, one: 'as it was', other: 'changed' };
+  }
   const { question, strong, side } = amendmentWords(amendment);
   return { question, strong, one: isFirst ? side : 'as it was', other: isFirst ? 'as it was' : side };
 };
@@ -112,15 +152,20 @@ type SideProps = {
   readonly of: 'one' | 'other';
   readonly store: RunStore;
   readonly words: string;
-  readonly dimmed: ReadonlySet<string>;
+  readonly onEnter: (side: 'one' | 'other') => void;
+  readonly children: ComponentChildren;
 };
 
-const Side = ({ of, store, words, dimmed }: SideProps) => {
+const Side = ({ of, store, words, onEnter, children }: SideProps) => {
   const root = store.view.cells.values().next().value;
   const facts = store.facts.value;
   const { problem, state } = store;
   return (
-    <section class={`side side-${of}`} aria-label={`${store.run.slice(0, 8)}, ${words}`}>
+    <section
+      class={`side side-${of}`}
+      onFocusCapture={() => onEnter(of)}
+      aria-label={`${store.run.slice(0, 8)}, ${words}`}
+    >
       <div class="xray-head">
         <code>{store.run.slice(0, 8)}</code>
         <h2>{words}</h2>
@@ -129,7 +174,7 @@ const Side = ({ of, store, words, dimmed }: SideProps) => {
         <span class="muted">{facts === null ? '' : money(facts.spent.usd)}</span>
       </div>
       {problem.value !== null && state.value === 'lost' ? <Problem error={problem.value} /> : null}
-      <SideRooms store={store} dimmed={dimmed} label={`Rooms, ${words}`} />
+      {children}
     </section>
   );
 };
@@ -142,7 +187,7 @@ type ChangedProps = {
 };
 
 const Changed = ({ one, other, diff, titles }: ChangedProps) => {
-  const rows = useMemo(() => changedRows(diff, describeIn({ one, other })), [diff]);
+  const rows = useMemo(() => changedRows(diff, knownOf({ one, other })), [diff]);
   const [at, setAt] = useState(-1);
   const choose = (index: number): void => {
     setAt(index);
@@ -176,10 +221,9 @@ const Changed = ({ one, other, diff, titles }: ChangedProps) => {
   );
 };
 
-/** Of a granted crossing such as `result to lead`: its size and its grant, as the events have them. */
-const describeIn =
-  (stores: { readonly one: RunStore; readonly other: RunStore }): DescribeGranted =>
-  (side, cell, name) => {
+const knownOf = (stores: { readonly one: RunStore; readonly other: RunStore }): KnownSides => ({
+  goal: (side, cell) => cellOf(stores[side], cell)?.goal ?? '',
+  granted: (side, cell, name) => {
     const { view } = stores[side];
     const names = namesIn(view);
     const matches = ({ from, to, kind, refused }: CrossingView): boolean =>
@@ -188,4 +232,5 @@ const describeIn =
         (to === cell && `${kind} from ${names(from)}` === name));
     const found = view.crossings.find(matches);
     return found === undefined ? null : `${formatBytes(found.bytes)}, grant ${found.grant}`;
-  };
+  },
+});

@@ -12,7 +12,7 @@ import { checkChain, sha256Hex } from './hashes.ts';
 import { namesIn, readCrossing, rootOf, seesContents, timeSince, withheld } from './inspected.ts';
 import { findEntry } from './ledger-entries.ts';
 import type { FoundEntry } from './ledger-entries.ts';
-import { crossingHue } from './origin.ts';
+import { crossingHue } from './hues.ts';
 
 type Props = { readonly store: RunStore; readonly crossing: CrossingView };
 

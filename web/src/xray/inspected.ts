@@ -5,7 +5,7 @@ import type { CellView, CrossingView, RunView } from '#headends/run-view';
 import { address, go } from '../address.ts';
 import type { RunStore } from '../run-store.ts';
 import { me, source } from '../state.ts';
-import type { NameOf } from './origin.ts';
+import type { NameOf } from './hues.ts';
 
 export const namesIn =
   (view: RunView): NameOf =>

@@ -12,7 +12,7 @@ import { CrossingInspector } from './crossing-inspector.tsx';
 import { cellOf, forkHere, namesIn, rootOf, seesContents, withheld } from './inspected.ts';
 import type { RequestView } from './origin.ts';
 import { InspectorHead } from './inspector-head.tsx';
-import { OriginBar, Part, Unattributed } from './parts-list.tsx';
+import { OriginBar, Part, revealPart, Unattributed } from './parts-list.tsx';
 import { OperationInspector, RoomInspector } from './room-inspector.tsx';
 import { useRequest } from './use-request.ts';
 import { Trail, useTrail } from './trail-box.tsx';
@@ -101,25 +101,27 @@ const Parts = ({ store, request }: Props & { readonly request: RequestView }) =>
   const { cell, op } = request;
   const whole = isNarrow.value;
   useEffect(() => {
-    if (chosen !== undefined) document.getElementById(`part-${chosen}`)?.scrollIntoView({ block: 'nearest' });
-  }, [chosen, op]);
+    if (chosen !== undefined) revealPart(chosen);
+  }, [chosen, find, op]);
   const picked = request.parts.find(({ no }) => no === chosen);
   return (
-    <div class="inspector-scroll">
-      <ul class="parts">
-        {request.parts.map((part) => (
-          <Part
-            key={part.id}
-            part={part}
-            isSelected={part.no === chosen}
-            whole={whole}
-            find={find}
-            onPick={(text) => select({ cell, op, part: part.no, find: text === '' ? undefined : text })}
-          >
-            {part.no === chosen && !whole ? <ShortTrail store={store} cell={cell} op={op} segment={part.id} /> : null}
-          </Part>
-        ))}
-      </ul>
+    <>
+      <div class="inspector-scroll">
+        <ul class="parts">
+          {request.parts.map((part) => (
+            <Part
+              key={part.id}
+              part={part}
+              isSelected={part.no === chosen}
+              whole={whole}
+              find={find}
+              onPick={(text) => select({ cell, op, part: part.no, find: text === '' ? undefined : text })}
+            >
+              {part.no === chosen && !whole ? <ShortTrail store={store} cell={cell} op={op} segment={part.id} /> : null}
+            </Part>
+          ))}
+        </ul>
+      </div>
       {whole && picked !== undefined ? (
         <section class="trail-dock" aria-label="Trail">
           <div class="xray-head">
@@ -133,7 +135,7 @@ const Parts = ({ store, request }: Props & { readonly request: RequestView }) =>
           <Trail store={store} start={{ cell, op, segment: picked.id, find }} />
         </section>
       ) : null}
-    </div>
+    </>
   );
 };
 

@@ -2,14 +2,10 @@
 //
 //   origin-computed. A byte counts as attributed if a part that the record rebuilds has it and that part has an origin: the number that
 //       is shown is what is left of the prompt that was sent.
-import type { AuditReport, CrossingEnd, CrossingKind, ExplainedSegment, Explanation, TrailStep } from '#contracts';
+import type { AuditReport, ExplainedSegment, Explanation, TrailStep } from '#contracts';
 import { count, formatBytes } from '#headends/run-view';
-
-/** The colours that say what kind of content something is; `file`: what an agent file or the runtime says. */
-export type Hue = 'file' | 'goal' | 'result' | 'mail' | 'work' | 'tool';
-
-/** The name of a room; `you` for the outside. */
-export type NameOf = (end: CrossingEnd) => string;
+import { toolTitle } from './hues.ts';
+import type { Hue, NameOf } from './hues.ts';
 
 export type PartView = {
   /** Its place in the prompt, from 1. */
@@ -36,26 +32,6 @@ export type RequestView = {
   /** Bytes of this prompt without an origin. */
   readonly unattributed: number;
 };
-
-const crossingHues: Readonly<Record<CrossingKind, Hue>> = {
-  goal: 'goal',
-  result: 'result',
-  answer: 'result',
-  message: 'mail',
-  broadcast: 'mail',
-  dependency: 'mail',
-  note: 'mail',
-  share: 'goal',
-  file: 'goal',
-  attachment: 'goal',
-  tools: 'tool',
-  history: 'goal',
-};
-
-export const crossingHue = (kind: CrossingKind): Hue => crossingHues[kind] ?? 'goal';
-
-/** `notes__internals` is the tool internals of the server notes. */
-export const toolTitle = (name: string): string => name.replace('__', '/');
 
 export const ruleFamily = (rule: string): string => rule.slice(0, rule.lastIndexOf('@'));
 

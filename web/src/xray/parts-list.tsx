@@ -44,6 +44,12 @@ export const Unattributed = ({ request, long }: { readonly request: RequestView;
   return <span class="unattributed">{long === true ? '0 bytes unattributed' : '0 unattributed'}</span>;
 };
 
+/** Brings what is selected into sight: the sentence, or the part. */
+export const revealPart = (no: number): void => {
+  const part = document.getElementById(`part-${no}`);
+  (part?.querySelector('mark') ?? part)?.scrollIntoView({ block: 'nearest' });
+};
+
 type PartProps = {
   readonly part: PartView;
   readonly isSelected: boolean;

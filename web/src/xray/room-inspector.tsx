@@ -11,7 +11,7 @@ import { useLoaded } from '../ui/use-loaded.ts';
 import { WindowBar } from '../panes/windows.tsx';
 import { forkHere, namesIn, seesContents, explain, withheld } from './inspected.ts';
 import { InspectorHead } from './inspector-head.tsx';
-import { crossingHue, toolTitle } from './origin.ts';
+import { crossingHue, toolTitle } from './hues.ts';
 
 type Props = { readonly store: RunStore; readonly cell: CellView };
 
@@ -106,7 +106,7 @@ const Operations = ({ store, cell }: Props) => {
       <ul class="rows">
         {rows.slice(0, listMax).map(({ op, hue, title, about }) => (
           <li key={op}>
-            <button type="button" class="row-button" onClick={() => select({ op })}>
+            <button type="button" class="op-row" onClick={() => select({ op })}>
               <span class={`legend hue-${hue}`}>{title}</span>
               <span class="at-end muted">{about}</span>
             </button>
@@ -133,7 +133,7 @@ const RoomCrossings = ({ store, cell }: Props) => {
       <ul class="rows">
         {own.slice(0, listMax).map(({ id, from, to, kind, bytes, refused }) => (
           <li key={id}>
-            <button type="button" class="row-button" onClick={() => selectCrossing(id)}>
+            <button type="button" class="op-row" onClick={() => selectCrossing(id)}>
               <span class={`legend hue-${refused === null ? crossingHue(kind) : 'stop'}`}>
                 {kind} {to === cell.cell ? `from ${names(from)}` : `to ${names(to)}`}
               </span>

@@ -6,8 +6,9 @@
 import type { Explanation, ExplainedSegment, TrailStep } from '#contracts';
 import { count } from '#headends/run-view';
 import type { RunView } from '#headends/run-view';
-import { crossingHue, crossingsInto, describePart, ruleFamily, toolTitle } from './origin.ts';
-import type { Hue, NameOf } from './origin.ts';
+import { crossingHue, toolTitle } from './hues.ts';
+import { crossingsInto, describePart, ruleFamily } from './origin.ts';
+import type { Hue, NameOf } from './hues.ts';
 import { wordsOf } from './text-pieces.ts';
 
 /** One stop of a trail. `round`: it was brought from elsewhere. */

@@ -10,7 +10,7 @@ import { CopyButton, Empty, Problem } from '../ui/parts.tsx';
 import { VirtualList } from '../ui/virtual-list.tsx';
 import { cellOf, forkHere, namesIn, rootOf, seesContents, withheld } from './inspected.ts';
 import type { RequestView } from './origin.ts';
-import { OriginBar, OriginLegend, Part, Unattributed } from './parts-list.tsx';
+import { OriginBar, OriginLegend, Part, revealPart, Unattributed } from './parts-list.tsx';
 import { findAll, sentenceAt } from './text-pieces.ts';
 import { Trail } from './trail-box.tsx';
 import { useRequest } from './use-request.ts';
@@ -48,14 +48,16 @@ const RequestPage = ({ store, cell, op }: Props & { readonly cell: CellView; rea
   const at = all.findIndex((one) => one.cell.cell === cell.cell && one.op === op);
   const made = cell.requests.find((one) => one.op === op);
   const step = (by: number) => () => {
-    const to = all[at + by];
+    // Keys may come faster than the page is drawn.
+    const now = { cell: cell.cell, op, ...address.value };
+    const to = all[all.findIndex((one) => one.cell.cell === now.cell && one.op === now.op) + by];
     if (to !== undefined) show(to.cell.cell, to.op);
   };
   const input = useRef<HTMLInputElement>(null);
   usePageKeys({ request, step, cell: cell.cell, op, find: () => input.current?.focus() });
   useEffect(() => {
-    if (part !== undefined) document.getElementById(`part-${part}`)?.scrollIntoView({ block: 'nearest' });
-  }, [part, op, request === null]);
+    if (part !== undefined) revealPart(part);
+  }, [part, find, op, request === null]);
   const picked = request?.parts.find(({ no }) => no === part);
   return (
     <div class="xray-page">
@@ -143,7 +145,7 @@ const usePageKeys = ({ request, step, cell, op, find }: PageKeys): void => {
   const { part, find: found = '' } = address.value;
   const parts = request?.parts ?? [];
   const toPart = (by: number) => () => {
-    const to = Math.min(parts.length, Math.max(1, (part ?? 0) + by));
+    const to = Math.min(parts.length, Math.max(1, (address.value.part ?? 0) + by));
     if (parts.length > 0) select({ cell, op, part: to, find: undefined });
   };
   // From sentence to sentence of the selected part.
