@@ -5,7 +5,10 @@
 
 export type GraphNode = { readonly id: string; readonly column: number };
 
-/** `bus`: all lines of the same sender share one stem, which runs above everything. The sender stands alone in its column. */
+/**
+ * `bus`: the lines of one sender share one stem. Beyond the next column it runs above everything, so its sender must stand alone in its
+ * column.
+ */
 export type GraphEdge = { readonly id: string; readonly from: string; readonly to: string; readonly bus?: boolean };
 
 export type GraphSizes = {
@@ -233,9 +236,11 @@ const placeColumns = (
       const bent = gap.filter((piece) => piece.out !== piece.in);
       const up = bent.filter((piece) => piece.in < piece.out).sort((one, other) => one.out - other.out);
       const down = bent.filter((piece) => piece.in > piece.out).sort((one, other) => other.out - one.out);
-      const ofBus = buses.filter(({ to }) => to.column === column);
-      const lines: (readonly Piece[])[] = [...up, ...down].map((piece) => [piece]);
-      if (ofBus.length > 0) lines.push(ofBus);
+      const ofBus = Map.groupBy(
+        buses.filter(({ to }) => to.column === column),
+        ({ from }) => from,
+      );
+      const lines: (readonly Piece[])[] = [...[...up, ...down].map((piece) => [piece]), ...ofBus.values()];
       for (const [nth, group] of lines.entries()) for (const piece of group) piece.x = x + 18 + nth * track;
       x += 24 + lines.length * track + Math.max(12, label);
     }

@@ -1,5 +1,6 @@
 // One run in the list: a row of columns, or three lines on a phone.
 import { count, money } from '#headends/run-view';
+import { me } from '../state.ts';
 import { Status } from '../ui/parts.tsx';
 import { roomsText, rowStatus, startedText, tookText } from './run-list.ts';
 import type { ListedRun } from './run-list.ts';
@@ -52,7 +53,7 @@ const Columns = ({ row, now, href, isMarked }: RunLineProps) => (
     <b role="cell" class="cut">
       {row.agent}
     </b>
-    <span role="cell" class="cut">
+    <span role="cell" class="run-goal">
       <Goal row={row} href={href} />
       <Tags row={row} isMarked={isMarked} />
     </span>
@@ -99,13 +100,19 @@ const RowStatus = ({ row }: { readonly row: ListedRun }) =>
 
 /** A run of a newer version cannot be opened. */
 const Goal = ({ row, href }: Pick<RunLineProps, 'row' | 'href'>) =>
-  row.unreadable === undefined ? <a href={href}>{row.goal || 'No goal'}</a> : <span>{row.goal || row.run}</span>;
+  row.unreadable === undefined ? (
+    <a class="cut" href={href}>
+      {row.goal || 'No goal'}
+    </a>
+  ) : (
+    <span class="cut">{row.goal || row.run}</span>
+  );
 
 const Tags = ({ row, isMarked }: Pick<RunLineProps, 'row' | 'isMarked'>) => (
   <>
     {row.fork == null ? null : <span class="tag">fork</span>}
     {isMarked ? <span class="tag">marked</span> : null}
-    {row.caller == null ? null : <span class="tag wide-only">{row.caller}</span>}
+    {row.caller == null || row.caller === me.value?.name ? null : <span class="tag wide-only">{row.caller}</span>}
   </>
 );
 

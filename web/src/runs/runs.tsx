@@ -36,7 +36,7 @@ export const Runs = () => {
     selectedRun.value = next.run;
     announcement.value = describeRow(next, statusLooks(rowStatus(next)).words);
   };
-  useKeys({
+  const bindings = {
     ArrowUp: { about: 'run', hint: true, run: () => move(-1) },
     ArrowDown: { about: 'run', hint: true, run: () => move(1) },
     PageUp: { about: 'ten runs', run: () => move(-10) },
@@ -44,8 +44,10 @@ export const Runs = () => {
     Enter: { about: 'open', hint: true, run: () => selected !== undefined && openRun(selected) },
     ' ': { about: 'mark for diff', hint: true, run: () => selected !== undefined && markRun(selected) },
     '/': { about: 'find', hint: true, run: () => find.current?.focus() },
-  });
-  if (shown?.length === 0 && !isFiltered(filters.value) && listProblem.value === null) return <FirstVisit />;
+  };
+  const isEmpty = shown?.length === 0 && !isFiltered(filters.value) && listProblem.value === null;
+  useKeys(bindings, !isEmpty);
+  if (isEmpty) return <FirstVisit />;
   return (
     <div class="split split-400 runs">
       <div class="split-main runs-main">
