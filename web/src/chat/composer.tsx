@@ -96,13 +96,12 @@ const ComposerForm = ({ agent }: { readonly agent: AgentFacts }) => {
       )}
       {files.length === 0 ? null : <FileChips files={files} onChange={setFiles} />}
       <div class="composer-row">
-        {isResident ? (
-          <span class="muted">Runs until it is asked to finish.</span>
-        ) : (
-          <BudgetFields budget={budget} onChange={changeBudget} />
-        )}
-        {isResident ? null : (
-          <MoreOptions stays={stays} onStays={setStays} onFiles={(more) => setFiles([...files, ...more])} />
+        {isResident ? <span class="muted">Runs until it is asked to finish.</span> : null}
+        {isResident || (isWorking && draft.value === '') ? null : (
+          <>
+            <BudgetFields budget={budget} onChange={changeBudget} />
+            <MoreOptions stays={stays} onStays={setStays} onFiles={(more) => setFiles([...files, ...more])} />
+          </>
         )}
         <span class="turn-space" />
         <SendButtons id={id} isWorking={isWorking} isResident={isResident} isSending={isSending} />
@@ -164,9 +163,11 @@ const MessageField = ({ agent: { name, input }, isWorking, isResident, onSubmit,
     ? `Write to ${name}…`
     : waits
       ? `${name} is working. Your next message waits its turn.`
-      : takesJson
-        ? `A JSON object for ${name}: { … }`
-        : `Ask ${name}…`;
+      : isWorking
+        ? `${name} is working.`
+        : takesJson
+          ? `A JSON object for ${name}: { … }`
+          : `Ask ${name}…`;
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     const isMeant = event.ctrlKey || event.metaKey;
