@@ -10,7 +10,7 @@ import { MoreOptions, readFiles } from './composer-options.tsx';
 import type { ChosenFile } from './composer-options.tsx';
 import { beginsConversation, conversations, shownAgent, shownConversation } from './context.ts';
 import { draft, outgoing, send, sendProblem } from './outbox.ts';
-import { budgetOf, conversationName, jsonObjectProblem, readAmount } from './words.ts';
+import { budgetOf, conversationName, hourMinute, jsonObjectProblem, readAmount } from './words.ts';
 
 export const Composer = () => {
   const agent = agents.value.find(({ name }) => name === shownAgent.value);
@@ -119,8 +119,7 @@ type NewRun = {
 };
 
 const newRun = ({ agent, text, stays, files, cap }: NewRun): { conversation: string | null; body: JsonObject } => {
-  const taken = conversations.value.map(({ name }) => name);
-  const begun = beginsConversation.value && !stays ? conversationName(text, taken) : null;
+  const begun = beginsConversation.value ? newConversationName(text) : null;
   const conversation = stays ? null : (shownConversation.value ?? begun);
   return {
     conversation,
@@ -134,6 +133,15 @@ const newRun = ({ agent, text, stays, files, cap }: NewRun): { conversation: str
     },
   };
 };
+
+/** A name that is not known to be free gets the time: a message must not end up in another conversation. */
+const newConversationName = (text: string): string =>
+  conversations.value === null
+    ? `${conversationName(text, [])}-${hourMinute(Date.now()).replace(':', '')}`
+    : conversationName(
+        text,
+        conversations.value.map(({ name }) => name),
+      );
 
 const draftKey = 'cloister.draft';
 
