@@ -38,6 +38,12 @@ export class RunFeed {
   /** The readers of events get live ones, too; what models think, only those who see contents. */
   readonly #eventReaders = new Map<FrameReader<RunEvent>, Sees>();
 
+  /**
+   * What the model of each cell has written in the attempt under way. A reader that comes meanwhile, such as a page that is loaded again, is
+   * told so far, and the rest as it is written.
+   */
+  readonly #written = new Map<CellId, { readonly agent: string; text: string }>();
+
   /** Frames that are not durable yet, and live pieces of operations that began in them. */
   #uncommitted: (Frame | PendingPiece)[] = [];
 
@@ -45,7 +51,7 @@ export class RunFeed {
     this.#recorded = recorded;
   }
 
-  get hasLiveListeners(): boolean {
+  get hasEventReaders(): boolean {
     return this.#eventReaders.size > 0;
   }
 
@@ -67,6 +73,8 @@ export class RunFeed {
   }
 
   #pass(frame: Frame): void {
+    // Whatever has settled is in the log. Of an attempt that goes on, the beginning is unknown from here on.
+    if (frame.record.type === 'settle') this.#written.delete(frame.cell);
     for (const reader of this.#readers) reader.frame(frame);
   }
 
@@ -77,6 +85,7 @@ export class RunFeed {
   }
 
   #passLive({ cell, agent, event }: PendingPiece): void {
+    this.#keep(cell, agent, event);
     const of = { run: this.#recorded.run, cell, agent };
     const chars = 'text' in event ? event.text.length : 0;
     const isContent = event.type === 'reasoning-delta';
@@ -85,9 +94,29 @@ export class RunFeed {
         reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
   }
 
+  /** Text whose beginning passed before it was kept is not kept. */
+  #keep(cell: CellId, agent: string, event: LiveEvent): void {
+    if (event.type === 'text-reset') this.#written.set(cell, { agent, text: '' });
+    else if (event.type === 'text-delta') {
+      const written = this.#written.get(cell);
+      if (written !== undefined) written.text += event.text;
+    }
+  }
+
+  /** What is being written, from its beginning. */
+  #tellWritten(reader: FrameReader<RunEvent>): void {
+    for (const [cell, { agent, text }] of this.#written) {
+      const of = { run: this.#recorded.run, cell, agent };
+      const lag = (): RunEvent => ({ type: 'text-lag', ...of });
+      reader.pushLive({ type: 'text-reset', ...of }, 0, lag);
+      if (text !== '') reader.pushLive({ type: 'text-delta', text, ...of }, text.length, lag);
+    }
+  }
+
   /** What never became durable is never told. */
   end(): void {
     this.#uncommitted = [];
+    this.#written.clear();
     for (const reader of this.#readers) reader.end();
   }
 
@@ -167,6 +196,7 @@ export class RunFeed {
   async *#eventsFor(reader: FrameReader<RunEvent>, outcome: Promise<unknown>, sees: Sees): AsyncGenerator<RunEvent> {
     this.#readers.add(reader);
     this.#eventReaders.set(reader, sees);
+    this.#tellWritten(reader);
     try {
       reader.catchUp(this.#recorded.hasFrames ? await this.#recorded.readRecorded() : []);
       if (this.#recorded.ended) reader.end();

@@ -328,11 +328,16 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
-    this.#feed?.live(cell, agent, event);
+    this.#openFeed().live(cell, agent, event);
   }
 
+  /** Also while nobody reads: a reader who comes in the middle of a text is told its beginning. */
   get hasLiveListeners(): boolean {
-    return this.#feed?.hasLiveListeners === true;
+    return true;
+  }
+
+  get hasEventReaders(): boolean {
+    return this.#feed?.hasEventReaders === true;
   }
 
   get hasFrames(): boolean {

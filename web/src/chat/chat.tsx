@@ -108,7 +108,8 @@ const useStickiness = (scroller: RefObject<HTMLDivElement | null>, store: RunSto
     if (state === 'live') wasLive.current = true;
     if (state !== 'ended' || wasLive.current) return;
     isAtEnd.current = false;
-    scroller.current!.querySelector('.turn')?.scrollIntoView({ block: 'start' });
+    const turn = scroller.current!.querySelector<HTMLElement>('.turn:not(.is-past, .is-outgoing)');
+    if (turn !== null) scroller.current!.scrollTop = turn.offsetTop - scroller.current!.offsetTop - 16;
   }, [store?.run, state]);
 };
 

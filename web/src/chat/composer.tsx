@@ -10,7 +10,7 @@ import { MoreOptions, readFiles } from './composer-options.tsx';
 import type { ChosenFile } from './composer-options.tsx';
 import { beginsConversation, conversations, shownAgent, shownConversation } from './context.ts';
 import { draft, outgoing, send, sendProblem } from './outbox.ts';
-import { budgetOf, conversationName, jsonObjectProblem, readAmount } from './words.ts';
+import { budgetOf, conversationName, hourMinute, jsonObjectProblem, readAmount } from './words.ts';
 
 export const Composer = () => {
   const agent = agents.value.find(({ name }) => name === shownAgent.value);
@@ -96,13 +96,12 @@ const ComposerForm = ({ agent }: { readonly agent: AgentFacts }) => {
       )}
       {files.length === 0 ? null : <FileChips files={files} onChange={setFiles} />}
       <div class="composer-row">
-        {isResident ? (
-          <span class="muted">Runs until it is asked to finish.</span>
-        ) : (
-          <BudgetFields budget={budget} onChange={changeBudget} />
-        )}
-        {isResident ? null : (
-          <MoreOptions stays={stays} onStays={setStays} onFiles={(more) => setFiles([...files, ...more])} />
+        {isResident ? <span class="muted">Runs until it is asked to finish.</span> : null}
+        {isResident || (isWorking && draft.value === '') ? null : (
+          <>
+            <BudgetFields budget={budget} onChange={changeBudget} />
+            <MoreOptions stays={stays} onStays={setStays} onFiles={(more) => setFiles([...files, ...more])} />
+          </>
         )}
         <span class="turn-space" />
         <SendButtons id={id} isWorking={isWorking} isResident={isResident} isSending={isSending} />
@@ -120,8 +119,7 @@ type NewRun = {
 };
 
 const newRun = ({ agent, text, stays, files, cap }: NewRun): { conversation: string | null; body: JsonObject } => {
-  const taken = conversations.value.map(({ name }) => name);
-  const begun = beginsConversation.value && !stays ? conversationName(text, taken) : null;
+  const begun = beginsConversation.value ? newConversationName(text) : null;
   const conversation = stays ? null : (shownConversation.value ?? begun);
   return {
     conversation,
@@ -135,6 +133,15 @@ const newRun = ({ agent, text, stays, files, cap }: NewRun): { conversation: str
     },
   };
 };
+
+/** A name that is not known to be free gets the time: a message must not end up in another conversation. */
+const newConversationName = (text: string): string =>
+  conversations.value === null
+    ? `${conversationName(text, [])}-${hourMinute(Date.now()).replace(':', '')}`
+    : conversationName(
+        text,
+        conversations.value.map(({ name }) => name),
+      );
 
 const draftKey = 'cloister.draft';
 
@@ -164,9 +171,11 @@ const MessageField = ({ agent: { name, input }, isWorking, isResident, onSubmit,
     ? `Write to ${name}…`
     : waits
       ? `${name} is working. Your next message waits its turn.`
-      : takesJson
-        ? `A JSON object for ${name}: { … }`
-        : `Ask ${name}…`;
+      : isWorking
+        ? `${name} is working.`
+        : takesJson
+          ? `A JSON object for ${name}: { … }`
+          : `Ask ${name}…`;
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     const isMeant = event.ctrlKey || event.metaKey;

@@ -28,15 +28,15 @@ export const shownConversation = computed(
 /** What becomes of a message while no conversation is shown: it begins one, or it stands alone. */
 export const beginsConversation = signal(true);
 
-/** Of the shown agent, newest first. */
-export const conversations = signal<readonly ConversationRow[]>([]);
+/** Of the shown agent, newest first; null: not known yet, or the server cannot say. */
+export const conversations = signal<readonly ConversationRow[] | null>(null);
 
 export const readConversations = async (agent: string): Promise<void> => {
   if (source.value.kept) return;
   const read = await source.value
     .get<{ conversations: readonly ConversationRow[] }>('/conversations', { agent })
-    .catch(() => ({ conversations: [] }));
-  conversations.value = read.conversations.filter((one) => one.agent === agent);
+    .catch(() => null);
+  conversations.value = read?.conversations.filter((one) => one.agent === agent) ?? null;
 };
 
 /** The turns of a conversation, oldest first; null: the server cannot say. */

@@ -56,7 +56,7 @@ const ConversationCrumb = ({ agent }: { readonly agent: string }) => {
     beginsConversation.value = value !== none;
     go({ page: 'chat', agent, ...(value === newOne || value === none ? {} : { conversation: value }) });
   };
-  const names = conversations.value.map(({ name }) => name);
+  const names = (conversations.value ?? []).map(({ name }) => name);
   return (
     <select
       class="crumb-select"

@@ -6,7 +6,8 @@ import { source } from '../state.ts';
 type StoredFile = { readonly mediaType: string; readonly name?: string; readonly sha256?: string };
 type Shown = { readonly label: string; readonly url: string | null };
 
-export const MessageFiles = ({ store: { run, view } }: { readonly store: RunStore }) => {
+export const MessageFiles = ({ store: { run, view, version } }: { readonly store: RunStore }) => {
+  void version.value;
   const [files, setFiles] = useState<readonly Shown[]>([]);
   const hasFiles = view.crossings.some(({ kind, from }) => kind === 'attachment' && from === 'outside');
   useEffect(() => {

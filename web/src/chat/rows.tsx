@@ -19,7 +19,7 @@ export const Rows = ({ store, rows }: InRun & { readonly rows: readonly TurnRow[
     {rows.map((row) => (
       <li key={row.op}>
         {row.type === 'tool' ? (
-          <ToolRow call={row.call} />
+          <ToolRow store={store} call={row.call} />
         ) : (
           <AgentRow store={store} cell={row.cell} agent={row.agent} />
         )}
@@ -28,18 +28,27 @@ export const Rows = ({ store, rows }: InRun & { readonly rows: readonly TurnRow[
   </ul>
 );
 
-const ToolRow = ({ call: { tool, args, ok, ms, bytesOut, error } }: { readonly call: ToolCallView }) => (
-  <div class="chat-row is-tool" title={args}>
-    <span class={`mark ${ok === false ? 'mark-failed' : ok === null ? 'mark-live' : 'mark-tool'}`} aria-hidden="true" />
-    <strong>{toolLabel(tool)}</strong>
-    <span class={`chat-row-about ${ok === false ? 'is-stop' : ''}`}>{error?.summary ?? args}</span>
-    <span class="chat-row-time">{ok === null ? 'working' : ok ? formatBytes(bytesOut) : formatDuration(ms)}</span>
-  </div>
-);
+/** The view is changed in place, so whoever shows a part of it reads its version too. */
+const ToolRow = ({ store, call }: InRun & { readonly call: ToolCallView }) => {
+  void store.version.value;
+  const { tool, args, ok, ms, bytesOut, error } = call;
+  return (
+    <div class="chat-row is-tool" title={args}>
+      <span
+        class={`mark ${ok === false ? 'mark-failed' : ok === null ? 'mark-live' : 'mark-tool'}`}
+        aria-hidden="true"
+      />
+      <strong>{toolLabel(tool)}</strong>
+      <span class={`chat-row-about ${ok === false ? 'is-stop' : ''}`}>{error?.summary ?? args}</span>
+      <span class="chat-row-time">{ok === null ? 'working' : ok ? formatBytes(bytesOut) : formatDuration(ms)}</span>
+    </div>
+  );
+};
 
 type AgentRowProps = InRun & { readonly cell: CellView['cell']; readonly agent: string };
 
 const AgentRow = ({ store, cell: id, agent }: AgentRowProps) => {
+  void store.version.value;
   const [isOpen, setOpen] = useState(false);
   const cell = store.view.cells.get(id);
   const isWaiting = cell !== undefined && cell.status === null && cell.wait.since !== null;
@@ -58,7 +67,7 @@ const AgentRow = ({ store, cell: id, agent }: AgentRowProps) => {
       >
         <StatusMark status={cell?.status ?? (isWaiting ? 'waiting' : 'running')} />
         <strong>{agent}</strong>
-        <RowAbout cell={cell} isWaiting={isWaiting} />
+        {rowAbout(cell, isWaiting)}
         <span class="chat-row-time">
           {isWaiting
             ? 'clock stopped'
@@ -74,7 +83,7 @@ const AgentRow = ({ store, cell: id, agent }: AgentRowProps) => {
   );
 };
 
-const RowAbout = ({ cell, isWaiting }: { readonly cell: CellView | undefined; readonly isWaiting: boolean }) => {
+const rowAbout = (cell: CellView | undefined, isWaiting: boolean) => {
   if (cell === undefined) return <span class="chat-row-about" />;
   const { status, failure, goal } = cell;
   if (isWaiting) return <span class="chat-row-about is-waiting">waits for you</span>;
@@ -87,6 +96,7 @@ const RowAbout = ({ cell, isWaiting }: { readonly cell: CellView | undefined; re
 
 /** What an agent below the root wrote and called. */
 const CellWords = ({ store, cell }: InRun & { readonly cell: CellView }) => {
+  void store.version.value;
   const items = turnItems(store.view, cell, useRecordedText(store, cell));
   return (
     <div class="chat-inner">

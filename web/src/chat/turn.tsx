@@ -106,6 +106,7 @@ const Item = ({ store, root, item }: TurnProps & { readonly root: CellView; read
 
 /** Those that wait are answered here; of others, how they ended. */
 const TurnQuestion = ({ store, question }: TurnProps & { readonly question: QuestionView }) => {
+  void store.version.value;
   const { asked, state, rulings, cell } = question;
   const asker = store.view.cells.get(cell);
   const waiting = questions.value.find(({ id }) => id === question.question);
@@ -142,6 +143,7 @@ const askedIn = (asker: CellView | undefined, { asked }: QuestionView): string |
 type TurnEndProps = TurnProps & { readonly root: CellView; readonly status: string };
 
 const TurnEnd = ({ store, root, status }: TurnEndProps) => {
+  void store.version.value;
   const { run, facts } = store;
   const failed = actionProblem.value;
   return (
@@ -164,6 +166,7 @@ const TurnEnd = ({ store, root, status }: TurnEndProps) => {
 };
 
 const EndWords = ({ store, root, status }: TurnEndProps) => {
+  void store.version.value;
   const { facts, run, view } = store;
   const error = facts.value?.error;
   const { missing = [] } = facts.value ?? {};
@@ -172,7 +175,11 @@ const EndWords = ({ store, root, status }: TurnEndProps) => {
     case 'idle':
       return null;
     case 'running':
-      return stopped.value.has(run) ? <Status status="waiting" words="Stopping…" /> : <Working root={root} />;
+      return stopped.value.has(run) ? (
+        <Status status="waiting" words="Stopping…" />
+      ) : (
+        <Working isSilent={root.text === '' && root.children.length === 0} />
+      );
     case 'waiting':
       return stopped.value.has(run) ? (
         <Status status="waiting" words="Stopping…" />
@@ -222,12 +229,12 @@ const EndWords = ({ store, root, status }: TurnEndProps) => {
 };
 
 /** Until its first words come. */
-const Working = ({ root }: { readonly root: CellView }) =>
-  root.text !== '' || root.children.length > 0 ? null : (
+const Working = ({ isSilent }: { readonly isSilent: boolean }) =>
+  isSilent ? (
     <p class="muted turn-working">
       <Status status="running" />
     </p>
-  );
+  ) : null;
 
 const stillWords = (view: RunStore['view']): string => {
   const { still, working } = standingStill(view);

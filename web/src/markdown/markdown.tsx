@@ -130,7 +130,7 @@ const list = ({ ordered, start, items, loose }: Tokens.List, depth: number): Tre
 };
 
 const table = ({ header, rows, align }: Tokens.Table, depth: number): Tree => (
-  <div class="table-scroll" tabIndex={0} role="region" aria-label="Table">
+  <div class="markdown-table" tabIndex={0} role="region" aria-label="Table">
     <table>
       <thead>
         <tr>{header.map((cell, at) => cellOf(cell, 'th', align[at], depth))}</tr>

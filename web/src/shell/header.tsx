@@ -10,7 +10,7 @@ import { newestRuns } from './welcome.tsx';
 const titles: Readonly<Record<Page, string>> = { chat: 'Chat', runs: 'Runs', agents: 'Agents', questions: 'Questions' };
 
 export const Header = () => (
-  <header class="header">
+  <header class={`header on-${address.value.page}`}>
     <a class="logo" href="#/chat" aria-label="Cloister, first page">
       <Logo /> <span>cloister</span>
     </a>
@@ -19,7 +19,7 @@ export const Header = () => (
         <a
           key={page}
           href={`#/${page}`}
-          class="header-link"
+          class={`header-link ${page === 'questions' && questions.value.length > 0 ? 'is-urgent' : ''}`}
           aria-current={address.value.page === page ? 'page' : undefined}
         >
           {titles[page]}
@@ -41,7 +41,11 @@ const Logo = () => (
 );
 
 /** Where one is: the agent, the conversation and the run, or the workspace. */
-const Crumbs = () => (address.value.page !== 'chat' || me.value === null ? <Workspace /> : <ChatCrumbs />);
+const Crumbs = () => {
+  const { page, agent } = address.value;
+  const isFirstVisit = agent === undefined && run.value === null && newestRuns.value?.length === 0;
+  return page !== 'chat' || me.value === null || isFirstVisit ? <Workspace /> : <ChatCrumbs />;
+};
 
 const Workspace = () =>
   me.value?.workspace == null ? null : (
@@ -70,7 +74,9 @@ const RunStatus = () => {
   const { words } = statusLooks(status);
   return (
     <div class="run-status">
-      <Status status={status} words={took === null ? words : `${words} in ${formatDuration(took)}`} />
+      <Status status={status} words={words}>
+        {took === null ? null : <span class="run-status-took">in {formatDuration(took)}</span>}
+      </Status>
       <span class="run-status-tokens muted">
         {count(input ?? 0)} in, {count(output ?? 0)} out
       </span>

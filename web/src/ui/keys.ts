@@ -1,6 +1,6 @@
 // Keys: each view says which it takes while it is shown; the newest one wins. Letters act outside text fields only.
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
 /** `hint`: what the bar at the bottom says; without one, only the list of all keys has it, under `about`. */
 export type KeyBinding = { readonly about: string; readonly hint?: boolean; run(event: KeyboardEvent): void };
@@ -11,13 +11,23 @@ export type KeyBindings = Readonly<Record<string, KeyBinding>>;
 export const shownKeys = signal<readonly KeyBindings[]>([]);
 
 export const useKeys = (bindings: KeyBindings, isActive = true): void => {
+  // A view that is drawn sixty times a second binds its keys once, as long as they say the same.
+  const newest = useRef(bindings);
+  newest.current = bindings;
+  const said = Object.entries(bindings).map(([key, { about, hint }]) => `${key} ${about} ${hint}`);
   useEffect(() => {
     if (!isActive) return undefined;
-    shownKeys.value = [...shownKeys.peek(), bindings];
+    const bound = Object.fromEntries(
+      Object.entries(newest.current).map(([key, binding]) => [
+        key,
+        { ...binding, run: (event: KeyboardEvent) => newest.current[key]?.run(event) },
+      ]),
+    );
+    shownKeys.value = [...shownKeys.peek(), bound];
     return () => {
-      shownKeys.value = shownKeys.peek().filter((one) => one !== bindings);
+      shownKeys.value = shownKeys.peek().filter((one) => one !== bound);
     };
-  });
+  }, [isActive, said.join()]);
 };
 
 export const followKeys = (): void => {

@@ -24,9 +24,11 @@ export const StatusMark = ({ status }: { readonly status: string }) => (
   <span class={`mark mark-${statusLooks(status).mark}`} aria-hidden="true" />
 );
 
-export const Status = ({ status, words }: { readonly status: string; readonly words?: string }) => (
+type StatusProps = { readonly status: string; readonly words?: string; readonly children?: ComponentChildren };
+
+export const Status = ({ status, words, children }: StatusProps) => (
   <span class={`status status-${statusLooks(status).mark}`}>
-    <StatusMark status={status} /> {words ?? statusLooks(status).words}
+    <StatusMark status={status} /> {words ?? statusLooks(status).words} {children}
   </span>
 );
 
