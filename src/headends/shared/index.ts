@@ -12,7 +12,15 @@ export {
   requestArguments,
 } from './answer.ts';
 export type { AnswerEnd } from './answer.ts';
-export { causesText, clientError, clientFailure, httpStatus, RunFailedError, operatorHints } from './client-failure.ts';
+export {
+  causesText,
+  clientError,
+  clientFailure,
+  httpStatus,
+  RunFailedError,
+  operatorHints,
+  failureText,
+} from './client-failure.ts';
 export {
   clientTools,
   startOrContinue,
