@@ -12,6 +12,7 @@ import { absentRoutes, openaiRoutes } from '#headends/openai';
 import { pageRoutes } from '#headends/studio';
 import type { PageFiles } from '#headends/studio';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
+import { uiStreamRoutes } from '#headends/ui-stream';
 import { checkServerOptions } from './server-options.ts';
 import { packageVersion } from './package-folder.ts';
 import {
@@ -176,6 +177,7 @@ const createApp = (
     ...openaiRoutes(agentService, { now }),
     ...anthropicRoutes(agentService, { now }),
     ...agUiRoutes(agentService, { formatError: restError }),
+    ...uiStreamRoutes(agentService, { formatError: restError }),
     openapiRoute(() => routes, about),
   ];
   const answered = (request: AnsweredRequest): void => {

@@ -7,7 +7,7 @@
 //   ag-ui-withdrawn. Text that was sent and is void disappears: a snapshot of the messages leaves it out.
 import { unknownKind } from '#base';
 import type { CellId, JsonObject } from '#base';
-import { callArguments, withPosition } from '#headends/shared';
+import { callArguments, failureText, withPosition } from '#headends/shared';
 import type { ActivityEnd, ModelUsage, RunActivity } from '#headends/shared';
 import { interruptFor } from './interrupts.ts';
 import { ShownMessages } from './shown-messages.ts';
@@ -93,11 +93,11 @@ export class AgUiEvents {
       case 'cancelled':
         return [...started, ...this.#endAgents(), finished({ type: 'cancelled' })];
       case 'failed': {
-        const { message, suggestion, code } = end.failure;
+        const { code } = end.failure;
         return [
           ...started,
           ...this.#endAgents(),
-          { type: 'RUN_ERROR', message: `${message} ${suggestion}`, code, ...used },
+          { type: 'RUN_ERROR', message: failureText(end.failure), code, ...used },
         ];
       }
       default:

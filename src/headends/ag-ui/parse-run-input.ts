@@ -12,8 +12,7 @@ import {
   fileFromUrl,
   isClientCall,
   omittedFileText,
-  operatorHints,
-  parseTool,
+  parseClientTools,
   readPosition,
   separateResults,
   splitDialog,
@@ -42,7 +41,7 @@ export const parseRunInput = (json: Json | undefined, agent: string, rules: Clie
   const body = new BodyFields(json);
   const { turns, system, frame } = parseMessages(body, rules);
   const { dialog, results, userTexts } = separateResults(turns, ({ by }) => by === 'agent');
-  const tools = parseTools(body, rules);
+  const tools = parseClientTools(body, rules);
   const context = body.has('context') ? body.items('context').map(contextText) : [];
   return {
     threadId: body.text('threadId'),
@@ -77,16 +76,6 @@ const withUserText = (answer: ReturnedAnswer, texts: readonly string[]): Returne
 });
 
 const contextText = (item: BodyFields): string => `${item.text('description')}: ${item.text('value')}`;
-
-const parseTools = (body: BodyFields, rules: ClientRules): NonNullable<AgentRequest['tools']> => {
-  const items = body.has('tools') ? body.items('tools') : [];
-  if (items.length > 0 && !rules.tools)
-    throw new CloisterError(
-      'request_unsupported',
-      `tools: client tools are not allowed here; the agent has its own. ${operatorHints.tools}`,
-    );
-  return items.map((tool) => parseTool(tool, 'parameters'));
-};
 
 type Turn = DialogMessage | CallResult | PastCall;
 

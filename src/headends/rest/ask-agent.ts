@@ -15,7 +15,7 @@ import type {
   RunEvent,
   ServerEvent,
 } from '#contracts';
-import { httpStatus, clientError, requestKey, RunFailedError } from '#headends/shared';
+import { httpStatus, clientError, leaveQueueOnDisconnect, requestKey, RunFailedError } from '#headends/shared';
 import { restError } from './rest-error.ts';
 import { detailsJson, outcomeReply, restOutcomeJson, restAnswerJson } from './run-json.ts';
 import type { ParsedRunRequest } from './run-request.ts';
@@ -68,22 +68,6 @@ export const acceptedReply = ({ run, agent }: Pick<ServedRun, 'run' | 'agent'>):
 });
 
 export const eventsPath = (run: string): string => `/v1/runs/${encodeURIComponent(run)}/events`;
-
-/** A client that disconnects leaves the queue; a run that has started keeps running. */
-export const leaveQueueOnDisconnect = async <T>(
-  { signal }: AdmittedRequest,
-  start: (signal: AbortSignal) => Promise<T>,
-): Promise<T> => {
-  const waiting = new AbortController();
-  const leave = (): void => waiting.abort(signal.reason);
-  if (signal.aborted) leave();
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    return await start(waiting.signal);
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
-};
 
 /** The answer to the first message of a resident run; its outcome, if it has already ended. */
 const firstReply = async (service: AgentService, call: AdmittedRequest, served: ServedRun): Promise<RouteReply> => {

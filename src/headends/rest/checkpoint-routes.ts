@@ -9,8 +9,8 @@ import type {
   RouteReply,
   ServedRun,
 } from '#contracts';
-import { requestKey } from '#headends/shared';
-import { eventsPath, leaveQueueOnDisconnect } from './ask-agent.ts';
+import { leaveQueueOnDisconnect, requestKey } from '#headends/shared';
+import { eventsPath } from './ask-agent.ts';
 import {
   branchShape,
   checkpointDiffShape,

@@ -14,8 +14,8 @@ import type {
   AgentService,
   ForkRequest,
 } from '#contracts';
-import { requestKey } from '#headends/shared';
-import { acceptedReply, acceptsJson, leaveQueueOnDisconnect, eventStream } from './ask-agent.ts';
+import { leaveQueueOnDisconnect, requestKey } from '#headends/shared';
+import { acceptedReply, acceptsJson, eventStream } from './ask-agent.ts';
 import type { EventPicker, RunningRun } from './ask-agent.ts';
 import { jsonOrEventsReply, jsonReply, restRoute } from './described-route.ts';
 import { begunShape, errorShape, reportShape, runShape, transcriptShape } from './reply-shapes.ts';

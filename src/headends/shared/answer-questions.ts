@@ -1,7 +1,7 @@
 // Answers that a chat front end brings back with its next request, and the run that continues with them.
 //
-//   returned-answer-by-right. Whatever a client names is looked up among the questions that its caller sees, and only in runs of this caller
-//       with the agent that the path names; everything else is unknown.
+//   returned-answer-by-right. Whatever a client names is looked up among the questions that its caller sees, and only in runs that this
+//       caller may read, with the agent that the path names; everything else is unknown.
 import { CloisterError } from '#base';
 import { readQuestionId } from '#contracts';
 import type {
@@ -23,6 +23,14 @@ export type ReturnedAnswer = {
   readonly read: (question: CallerQuestion) => Omit<QuestionAnswer, 'sha256'>;
 };
 
+type ReturnedAnswers = {
+  readonly agent: string;
+  readonly answers: readonly ReturnedAnswer[];
+  readonly details: boolean;
+  /** The run continues when its client disconnects. */
+  readonly isDetached?: boolean;
+};
+
 type AnsweredRun = { readonly run: ServedRun; readonly known: KnownPart };
 
 /**
@@ -32,11 +40,7 @@ type AnsweredRun = { readonly run: ServedRun; readonly known: KnownPart };
 export const answerAndFollow = async (
   service: AgentService,
   { caller, headers, signal }: Pick<AdmittedRequest, 'caller' | 'headers' | 'signal'>,
-  {
-    agent,
-    answers,
-    details,
-  }: { readonly agent: string; readonly answers: readonly ReturnedAnswer[]; readonly details: boolean },
+  { agent, answers, details, isDetached = false }: ReturnedAnswers,
 ): Promise<AnsweredRun> => {
   const key = requestKey(headers);
   const { questions } = service;
@@ -46,8 +50,8 @@ export const answerAndFollow = async (
     throw new CloisterError('request_invalid', 'The answers belong to several runs. Send those of one run at a time.');
   await checkOwnRun(service, caller, { run, id, agent });
   const sent = asked.map((question, nth) => ({ question, answer: answers[nth]!.read(question) }));
-  const follow = (): Promise<ServedRun> =>
-    questions.followRun(caller, run, { events: { details }, signal } satisfies FollowOptions);
+  const reading: FollowOptions = { events: { details }, ...(isDetached ? {} : { signal }) };
+  const follow = (): Promise<ServedRun> => questions.followRun(caller, run, reading);
   // Before the answers are given, so that none of the text after them is missed.
   const early = await follow().catch(nullIfElsewhere);
   try {

@@ -71,6 +71,7 @@ export class CellTexts {
   /** The cell ends with this answer; empty: with none. */
   finish(answer: string): readonly TextActivity[] {
     if (answer === '') return [];
+    this.#isComplete = true;
     const written = this.#written('text');
     const isKept = !this.#hasFailed;
     if (isKept && written !== '' && answer.startsWith(written)) return this.#append(answer.slice(written.length));
@@ -82,7 +83,10 @@ export class CellTexts {
 
   close(): readonly TextActivity[] {
     this.#space = '';
-    return this.#texts.filter(({ isOpen }) => isOpen).map((text) => this.#end(text));
+    const open = this.#texts.filter(({ isOpen }) => isOpen);
+    // Pieces at its end were dropped, and this reader may not see the recorded reply.
+    const rest = open.length > 0 && !this.#isComplete && !this.#hasFailed ? this.#append(' …') : [];
+    return [...rest, ...open.map((text) => this.#end(text))];
   }
 
   #write(kind: TextKind, piece: string): readonly TextActivity[] {
@@ -143,6 +147,8 @@ export class CellTexts {
 
   /** Adds what was not sent of a reply. */
   #complete(said: readonly SaidPart[]): readonly TextActivity[] {
+    const wasComplete = this.#isComplete;
+    this.#isComplete = true;
     const parts = said.filter((part) => part.type !== 'call');
     const whole = (kind: TextKind): string =>
       parts
@@ -151,8 +157,8 @@ export class CellTexts {
         .trimEnd();
     const written = this.#written('text');
     const isThere = written === whole('text');
-    if (isThere && (this.#isComplete || this.#written('reasoning').trimEnd() === whole('reasoning'))) return [];
-    if (this.#isComplete && this.#open('text') !== undefined && whole('text').startsWith(written))
+    if (isThere && (wasComplete || this.#written('reasoning').trimEnd() === whole('reasoning'))) return [];
+    if (this.#open('text') !== undefined && whole('text').startsWith(written))
       return this.#write('text', whole('text').slice(written.length).slice(this.#space.length));
     return [...this.#withdraw(), ...parts.flatMap(({ type, text }) => this.#write(type, text))];
   }

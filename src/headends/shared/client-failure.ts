@@ -119,6 +119,10 @@ export const clientFailure = (failure: Failure, causes: readonly Cause[] = []): 
   return { status: httpStatus(code), code, class: kind, message, suggestion, retryable, ...more };
 };
 
+/** What happened and what to do, for a protocol that has one text for both. */
+export const failureText = ({ message, suggestion }: ClientFailure): string =>
+  `${message}${message.includes('\n') ? '\n' : ' '}${suggestion}`;
+
 /** Added to a refusal that the operator could lift, and to no other. */
 export const operatorHints = {
   system: 'The operator can allow it with --allow-system.',

@@ -1,8 +1,18 @@
 // What the protocols have in common about a client's own tools and the results of their calls.
 import { CloisterError, omitUndefined } from '#base';
-import type { AgentRequest, Caller, CallResult, ClientTool, DialogMessage, ServedRun, AgentService } from '#contracts';
+import type {
+  AgentRequest,
+  Caller,
+  CallResult,
+  ClientRules,
+  ClientTool,
+  DialogMessage,
+  ServedRun,
+  AgentService,
+} from '#contracts';
 import { filesOnlyText, omittedFileText } from './attached-file.ts';
 import { BodyFields } from './body-fields.ts';
+import { operatorHints } from './client-failure.ts';
 import { requestKey } from './request-key.ts';
 
 /** Parses one tool. `schemaField`: the field that holds its input schema. */
@@ -15,6 +25,17 @@ export const parseTool = (tool: BodyFields, schemaField: string): ClientTool => 
     description: tool.optionalText('description') ?? '',
     inputSchema: { ...schema, type: 'object' },
   };
+};
+
+/** The tools of a front end. Throws `request_unsupported` if the operator does not allow them. */
+export const parseClientTools = (body: BodyFields, rules: ClientRules): readonly ClientTool[] => {
+  const items = body.has('tools') ? body.items('tools') : [];
+  if (items.length > 0 && !rules.tools)
+    throw new CloisterError(
+      'request_unsupported',
+      `tools: client tools are not allowed here; the agent has its own. ${operatorHints.tools}`,
+    );
+  return items.map((tool) => parseTool(tool, 'parameters'));
 };
 
 /** A call of a client's tool, as the client repeats it. */

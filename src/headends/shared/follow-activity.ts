@@ -58,7 +58,11 @@ async function* activitySteps(
   try {
     for await (const event of reader.events()) {
       const isNew = !isKnown(event);
-      if (isNew && wasKnown) fold.resetUsage();
+      if (isNew && wasKnown) {
+        // The stream before this one has ended them.
+        for (const activity of fold.closeTexts()) yield step(activity);
+        fold.resetUsage();
+      }
       wasKnown = !isNew;
       if ('id' in event) frame = frameOf(event.id);
       for (const activity of fold.next(event)) yield step(activity);

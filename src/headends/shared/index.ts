@@ -12,8 +12,23 @@ export {
   requestArguments,
 } from './answer.ts';
 export type { AnswerEnd } from './answer.ts';
-export { causesText, clientError, clientFailure, httpStatus, RunFailedError, operatorHints } from './client-failure.ts';
-export { clientTools, startOrContinue, separateResults, parseTool, splitDialog } from './client-tools.ts';
+export {
+  causesText,
+  clientError,
+  clientFailure,
+  httpStatus,
+  RunFailedError,
+  operatorHints,
+  failureText,
+} from './client-failure.ts';
+export {
+  clientTools,
+  startOrContinue,
+  separateResults,
+  parseClientTools,
+  parseTool,
+  splitDialog,
+} from './client-tools.ts';
 export type { PastCall } from './client-tools.ts';
 export { fileFromUrl, omittedFileText } from './attached-file.ts';
 export { keyedMessageId, requestKey } from './request-key.ts';
@@ -26,3 +41,4 @@ export { readPosition, withPosition } from './told-position.ts';
 export { allowedSystem } from './client-system.ts';
 export { answerAndFollow, isClientCall } from './answer-questions.ts';
 export type { ReturnedAnswer } from './answer-questions.ts';
+export { leaveQueueOnDisconnect } from './leave-queue.ts';

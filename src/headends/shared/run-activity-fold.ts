@@ -148,7 +148,9 @@ export class RunActivityFold {
   close(): readonly RunActivity[] {
     const calls = [
       ...this.#calls.values(),
-      ...[...this.#asked].map(([id, { cell }]) => ({ id, by: this.#byOf(cell) })),
+      ...[...this.#asked]
+        .filter(([, { event }]) => event.why !== 'client')
+        .map(([id, { cell }]) => ({ id, by: this.#byOf(cell) })),
     ];
     const over = { code: 'cancelled', message: 'The run ended before the agent did.' };
     const closed: readonly RunActivity[] = [
@@ -217,7 +219,8 @@ export class RunActivityFold {
   ): readonly RunActivity[] {
     const by = this.#byOf(cell);
     const asked = this.#asked.get(id);
-    this.#calls.set(`${cell}/${op}`, { id, by, denial: asked?.denial });
+    // The client has called its tool itself.
+    if (asked?.event.why !== 'client') this.#calls.set(`${cell}/${op}`, { id, by, denial: asked?.denial });
     if (this.#asked.delete(id)) return [];
     const texts = this.#textsOf(cell);
     return [...texts.close(), { type: 'call', by, id, tool, args, text: texts.lastText, question: null }];
@@ -245,11 +248,11 @@ export class RunActivityFold {
   }
 
   #ask(event: QuestionEvent): readonly RunActivity[] {
-    // The client itself is asked to call its tool.
-    if (event.why === 'client') return [];
-    const { cell, question: id, tool } = event;
+    const { cell, question: id, tool, why } = event;
     this.#asked.set(id, { cell, event, isSettled: false });
     const texts = this.#textsOf(cell);
+    // The client itself is asked to call its tool, and told so when the run waits for it.
+    if (why === 'client') return texts.close();
     const args = JSON.stringify(event.args);
     return [
       ...texts.close(),
@@ -263,12 +266,13 @@ export class RunActivityFold {
     const { cell, event, ruling } = asked;
     const reason = ruling?.reason ?? null;
     const denial = state === 'allowed' ? undefined : denialText(state, ruling?.by, reason);
-    if (event.why === 'tool' && state !== 'cancelled') {
+    if (event.why !== 'agent' && state !== 'cancelled') {
       asked.isSettled = true;
       if (denial !== undefined) asked.denial = denial;
       return [];
     }
     this.#asked.delete(question);
+    if (event.why === 'client') return [];
     const ended = { type: 'result', by: this.#byOf(cell), call: question } as const;
     return [
       denial === undefined

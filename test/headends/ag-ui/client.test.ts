@@ -433,5 +433,6 @@ test('the client’s own tools are called by the client, and its results continu
   expect(ann.texts).toEqual(['I paint.', undefined, 'Painted: a red wall'].filter((text) => text !== undefined));
   expect(find(rest, 'TEXT_MESSAGE_CONTENT').length).toBeGreaterThan(1);
   expect(find(rest, 'TEXT_MESSAGE_START')).toHaveLength(1);
+  expect(rest.types.filter((type) => type.startsWith('TOOL_CALL'))).toEqual([]);
   expect(await cloister.runs()).toHaveLength(1);
 });

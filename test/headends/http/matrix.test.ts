@@ -528,6 +528,8 @@ test('with a token that may only watch, no route starts, changes or ends anythin
     new Set([
       ...['POST', 'GET'].map((method) => `${method} /v1/${name}`),
       `POST /ag-ui/${name}`,
+      `POST /ui/${name}`,
+      ...['GET', 'DELETE'].map((method) => `${method} /ui/${name}/{run}/stream`),
       `GET /v1/models/${name}`,
       `GET /v1/agents/${name}/template`,
       'POST /v1/chat/completions',

@@ -1,0 +1,1 @@
+export { uiStreamRoutes } from './ui-stream-routes.ts';
