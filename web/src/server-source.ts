@@ -108,7 +108,8 @@ const readEvents = async (body: ReadableStream<Uint8Array>, onEvent: (event: Run
   try {
     for (;;) {
       silence = setTimeout(() => void reader.cancel().catch(() => undefined), silenceMs);
-      const { done, value } = await reader.read();
+      // A stream that breaks rejects; one that is closed too early ends.
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: '' }));
       clearTimeout(silence);
       if (done) throw new SourceProblem('offline', 'The connection was cut.');
       const blocks = (rest + value).split('\n\n');
