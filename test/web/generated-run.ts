@@ -1,5 +1,4 @@
 // Runs as a view has them, made up from a seed: trees of any depth, births at any time, refusals, mail, questions, runs under way.
-import type { CellId } from '#base';
 import type { CrossingKind, DurableEvent } from '#contracts';
 import { applyEvent, newRunView } from '#headends/run-view';
 import type { RunView } from '#headends/run-view';
@@ -168,6 +167,55 @@ export const generatedEvents = (shape: Shape): readonly DurableEvent[] => {
   return shown.map(({ event }, at) => ({ id: `e${at}`, run: 'r', ...event }) as unknown as DurableEvent);
 };
 
+/** A run of about so many events: a tree of cells, six below each, that work at the same time and write to each other. */
+export const largeRunEvents = (events: number): readonly DurableEvent[] => {
+  const random = randomOf(events);
+  const made: Made[] = [];
+  const cells = Math.ceil(events / 14);
+  const lives: { readonly cell: string; readonly from: number; readonly to: number; readonly depth: number }[] = [];
+  let ops = 0;
+  for (let index = 0; index < cells; index++) {
+    const parent = lives[Math.floor((index - 1) / 6)];
+    const agent = parent === undefined ? 'lead' : agents[1 + random(agents.length - 1)]!;
+    const cell = `${agent}-${index}`;
+    const [early, late] = parent === undefined ? [0, 60_000 + 40 * cells] : [parent.from, parent.to];
+    const from = early + (parent === undefined ? 0 : 10 + random(Math.max(1, (late - early) / 3)));
+    const to = late - (parent === undefined ? 0 : 10 + random(Math.max(1, (late - early) / 3)));
+    const depth = parent === undefined ? 0 : parent.depth + 1;
+    lives.push({ cell, from, to, depth });
+    const caller = parent?.cell ?? 'outside';
+    const add = (at: number, event: Record<string, unknown>): void =>
+      void made.push({ at, event: { cell, agent, at, ...event } });
+    const cross = (at: number, kind: string, source: string, target: string): void => {
+      const crossing = { kind, from: source, to: target, bytes: 1 + random(20_000) };
+      if (random(400) === 0) add(at, { type: 'crossing-refused', ...crossing, reason: 'no-grant' });
+      else add(at, { type: 'crossing', ...crossing, grant: kind, sha256: 'ab12' });
+    };
+    add(from, { type: 'session-start', parent: parent?.cell ?? null, depth, goal: 'goal', tool: agent });
+    cross(from, 'goal', caller, cell);
+    for (let request = 0; request < 3; request++) {
+      const at = from + ((to - from) * (request + 0.1)) / 3;
+      const end = at + Math.min(900, (to - from) / 4);
+      add(at, { type: 'model-start', op: ops, turn: request + 1, model: 'm', promptBytes: 100 });
+      const tokens = { inputTokens: random(5000), outputTokens: random(500), usd: 0, ms: 1 };
+      add(end, { type: 'model-end', op: ops++, ok: true, calls: 1, error: null, ...tokens });
+      if (request === 2) continue;
+      add(end, { type: 'tool-start', op: ops, tool: 'notes__read', args: '{}' });
+      add(end + 1, { type: 'tool-end', op: ops++, tool: 'notes__read', ok: true, bytesOut: 900, ms: 1, error: null });
+    }
+    const sibling = lives[index - 1 - random(5)];
+    const shared = sibling === undefined ? [0, 0] : [Math.max(from, sibling.from), Math.min(to, sibling.to)];
+    if (sibling !== undefined && index % 6 !== 1 && shared[0]! < shared[1]!)
+      cross((shared[0]! + shared[1]!) / 2, 'message', cell, sibling.cell);
+    cross(to, 'result', cell, caller);
+    const hasFailed = random(300) === 0;
+    const error = hasFailed ? { code: 'model_rate', summary: 'too many requests' } : null;
+    add(to, { type: 'session-end', status: hasFailed ? 'failed' : 'completed', error, spent: {} });
+  }
+  made.sort((a, b) => a.at - b.at);
+  return made.map(({ event }, at) => ({ id: `e${at}`, run: 'r', ...event }) as unknown as DurableEvent);
+};
+
 export const viewOfEvents = (events: readonly DurableEvent[]): RunView => {
   const view = newRunView();
   for (const event of events) applyEvent(view, event);
@@ -175,5 +223,3 @@ export const viewOfEvents = (events: readonly DurableEvent[]): RunView => {
 };
 
 export const generatedView = (shape: Shape): RunView => viewOfEvents(generatedEvents(shape));
-
-export type { CellId };

@@ -54,6 +54,7 @@ export type Selection = { readonly cell: string | null; readonly op: number | nu
 export type Lit = { room(unit: number): boolean; crossing(id: string): boolean };
 
 const dimmedTo = 0.3;
+const narrowestBreak = 14;
 
 export const drawScene = (context: CanvasRenderingContext2D, scene: Scene): void => {
   const { theme, sight, ratio, lit, layout } = scene;
@@ -106,7 +107,7 @@ const drawPart = (
     if (lit !== null && !lit.room(room.unit.index)) continue;
     const isSelected = room.unit.index === unit;
     const breaks = scale.idles
-      .filter((one) => one.left > room.left && one.right < room.right)
+      .filter((one) => one.left > room.left && one.right < room.right && one.right - one.left >= narrowestBreak)
       .map((one) => (one.left + one.right) / 2);
     const look: RoomLook = { isSelected, op: isSelected ? selection.op : null, breaks, bg: theme.bg };
     drawRoom(context, theme, room, look);

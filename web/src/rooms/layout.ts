@@ -182,7 +182,9 @@ const highestRoom = 98;
 
 /** Lanes without tool calls are lower where pins would hang. */
 const laneMetrics = ({ units, lanes }: Arrangement, space: number): LaneMetrics => {
-  const each = Math.max(lowestLane, space / Math.max(1, lanes));
+  const isMerged = units.some(({ rooms }) => rooms.length > 1);
+  // Merged rooms say how many they are, so they can be read.
+  const each = Math.max(isMerged ? mergedLane : lowestLane, space / Math.max(1, lanes));
   const gap = each >= 60 ? Math.min(44, Math.max(26, each - highestRoom)) : each >= 40 ? 22 : Math.max(4, each / 3);
   const height = Math.min(highestRoom, each - gap);
   const detail = height >= 66 ? 'all' : height >= 40 ? 'bars' : height >= 20 ? 'name' : 'walls';

@@ -38,6 +38,8 @@ export class Stage {
   #selection: Selection = { cell: null, op: null, crossing: null };
   #dimmed: ReadonlySet<string> = new Set();
   #frame = 0;
+  /** What stays where it is while the zoom changes; null: it does not change. */
+  #anchor: { readonly x: number; readonly y: number } | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #size = { width: 0, height: 0 };
   /** When the newest event came, by the clock of this page, and how long laying out took. */
@@ -85,15 +87,19 @@ export class Stage {
 
   /** `at`: a place in sight that stays where it is. */
   zoomTo(zoom: number, at = { x: this.#size.width / 2, y: this.#size.height / 2 }): void {
+    const most = Math.min(Math.max(16, 2 * this.fullZoom.value), widest / Math.max(1, this.#size.width));
+    this.zoom.value = Math.min(most, Math.max(1, zoom));
+    this.#anchor = at;
+    this.redraw();
+  }
+
+  #applyZoom(at: { readonly x: number; readonly y: number }): void {
     const box = this.#box;
     if (box === null || this.layout === null) return;
-    const most = Math.min(Math.max(16, 2 * this.fullZoom.value), widest / Math.max(1, this.#size.width));
-    const next = Math.min(most, Math.max(1, zoom));
     const part = {
       x: (box.scrollLeft + at.x) / this.layout.width,
       y: (box.scrollTop + at.y) / this.layout.height,
     };
-    this.zoom.value = next;
     this.#relayout();
     box.scrollLeft = part.x * this.layout.width - at.x;
     box.scrollTop = part.y * this.layout.height - at.y;
@@ -148,6 +154,9 @@ export class Stage {
     if (this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
+      const anchor = this.#anchor;
+      this.#anchor = null;
+      if (anchor !== null) this.#applyZoom(anchor);
       this.#draw();
     });
   }
