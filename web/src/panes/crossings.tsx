@@ -49,8 +49,8 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
   const names = namesIn(store.view);
   const start = rootOf(store)?.startedAt ?? 0;
   return (
-    <section class="crossings" role="table" aria-label="Crossings" aria-rowcount={crossings.length + 1}>
-      <div class="xray-head" role="presentation">
+    <section class="crossings" aria-label="Crossings">
+      <div class="xray-head">
         <h2>Crossings</h2>
         <span class="header-space" />
         {legend.map(([hue, words]) => (
@@ -59,19 +59,21 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
           </span>
         ))}
       </div>
-      <div class="crossing-row crossing-titles" role="row">
-        {['#', 'From', 'To', 'What', 'Bytes', 'Grant', 'SHA-256', 'At'].map((title) => (
-          <span key={title} role="columnheader">
-            {title}
-          </span>
-        ))}
-      </div>
       {crossings.length === 0 ? <p class="pane-empty">Nothing has crossed yet.</p> : null}
-      <VirtualList rows={crossings} rowHeight={rowHeight} selected={selected} label="Crossings">
-        {(row, index) => (
-          <Row key={row.id} row={row} index={index} isSelected={index === selected} names={names} start={start} />
-        )}
-      </VirtualList>
+      <div class="crossings-table" role="table" aria-label="Crossings" aria-rowcount={crossings.length + 1}>
+        <div class="crossing-row crossing-titles" role="row">
+          {['#', 'From', 'To', 'What', 'Bytes', 'Grant', 'SHA-256', 'At'].map((title) => (
+            <span key={title} role="columnheader">
+              {title}
+            </span>
+          ))}
+        </div>
+        <VirtualList rows={crossings} rowHeight={rowHeight} selected={selected} label="Crossings">
+          {(row, index) => (
+            <Row key={row.id} row={row} index={index} isSelected={index === selected} names={names} start={start} />
+          )}
+        </VirtualList>
+      </div>
     </section>
   );
 };

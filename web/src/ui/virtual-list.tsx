@@ -8,6 +8,8 @@ type VirtualListProps<T> = {
   /** The row to keep in sight; -1: none. */
   readonly selected?: number;
   readonly label: string;
+  /** Of rows of a table, unless said otherwise. */
+  readonly role?: 'rowgroup' | 'group';
   /** Stays in sight above the rows. */
   readonly head?: ComponentChildren;
   readonly headHeight?: number;
@@ -18,7 +20,7 @@ type VirtualListProps<T> = {
 const spareRows = 6;
 
 export const VirtualList = <T,>(props: VirtualListProps<T>) => {
-  const { rows, rowHeight, selected = -1, label, head, headHeight = 0, children } = props;
+  const { rows, rowHeight, selected = -1, label, role = 'rowgroup', head, headHeight = 0, children } = props;
   const box = useRef<HTMLDivElement>(null);
   const [sight, setSight] = useState({ top: 0, height: 600 });
   const look = (): void => {
@@ -44,7 +46,7 @@ export const VirtualList = <T,>(props: VirtualListProps<T>) => {
   const first = Math.max(0, Math.floor(sight.top / rowHeight) - spareRows);
   const last = Math.min(rows.length, Math.ceil((sight.top + sight.height) / rowHeight) + spareRows);
   return (
-    <div class="virtual-list" ref={box} onScroll={look} role="rowgroup" aria-label={label} tabIndex={0}>
+    <div class="virtual-list" ref={box} onScroll={look} role={role} aria-label={label} tabIndex={0}>
       {head === undefined ? null : <div class="virtual-head">{head}</div>}
       <div style={{ height: `${rows.length * rowHeight}px` }} role="presentation">
         <div style={{ transform: `translateY(${first * rowHeight}px)` }} role="presentation">

@@ -15,7 +15,7 @@ type Props = {
 export const ChangedTable = ({ rows, titles, selected, onSelect }: Props) => {
   useEffect(() => document.getElementById(`changed-${selected}`)?.scrollIntoView({ block: 'nearest' }), [selected]);
   return (
-    <div class="inspector-scroll">
+    <div class="inspector-scroll" tabIndex={0}>
       <table class="changed-table">
         <thead>
           <tr>

@@ -1,7 +1,8 @@
 // The rooms of one of two runs; those that are the same in both are dimmed.
+import { useMemo } from 'preact/hooks';
+import { select } from '../address.ts';
+import { RoomsCanvas } from '../rooms/canvas.tsx';
 import type { RunStore } from '../run-store.ts';
-import { StatusMark } from '../ui/parts.tsx';
-import { namesIn } from '../xray/inspected.ts';
 
 type Props = {
   readonly store: RunStore;
@@ -14,16 +15,22 @@ type Props = {
   readonly label: string;
 };
 
-export const SideRooms = ({ store, dimmed, label }: Props) => {
-  void store.version.value;
-  const names = namesIn(store.view);
+export const SideRooms = ({ store, dimmed, cell, nameCell, hasKeys, label }: Props) => {
+  const selection = useMemo(() => ({ cell }), [cell]);
+  const choose = (place: { readonly cell?: string | undefined }): void => {
+    if (place.cell !== undefined) select({ cell: nameCell(place.cell), op: undefined, crossing: undefined });
+  };
   return (
-    <ul class="plain-list" aria-label={label}>
-      {[...store.view.cells.values()].map(({ cell, status }) => (
-        <li key={cell} class={dimmed.has(cell) ? 'muted' : ''}>
-          <StatusMark status={status ?? 'running'} /> {names(cell)}
-        </li>
-      ))}
-    </ul>
+    <div class="side-rooms">
+      <RoomsCanvas
+        view={store.view}
+        version={store.version}
+        selection={selection}
+        onSelect={choose}
+        dimmed={dimmed}
+        hasKeys={hasKeys}
+        label={label}
+      />
+    </div>
   );
 };

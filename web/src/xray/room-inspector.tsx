@@ -167,7 +167,7 @@ export const OperationInspector = ({ store, cell, op }: Props & { readonly op: n
   return (
     <>
       <InspectorHead title={title} about={`operation ${op} of ${names(cell.cell)}`} cell={cell.cell} op={op} />
-      <div class="inspector-scroll">
+      <div class="inspector-scroll" tabIndex={0}>
         {call === undefined ? null : (
           <div class="inspector-facts">
             <div class="inspector-line small">

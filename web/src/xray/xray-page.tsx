@@ -69,7 +69,7 @@ const RequestPage = ({ store, cell, op }: Props & { readonly cell: CellView; rea
       </section>
       <section class="xray-request" aria-label="X-ray">
         <div class="xray-head">
-          <h2>X-ray</h2>
+          <h1>X-ray</h1>
           <span class="muted">
             {namesIn(store.view)(cell.cell)}, request {all[at]?.no ?? 0} of {cell.requests.length}
           </span>
@@ -202,6 +202,7 @@ const Requests = ({
       rowHeight={rowHeight}
       selected={chosen === undefined ? -1 : rows.indexOf(chosen)}
       label="Requests"
+      role="group"
     >
       {(row) =>
         'requests' in row ? (
