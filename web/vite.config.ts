@@ -11,6 +11,7 @@ const groups = [
     name: 'inspect',
     test: /src\/(?:xray\/(?!inspected|hues)|what-if\/|panes\/(?:audit|summary|transcript|windows))/u,
   },
+  { name: 'lists', test: /src\/(?:runs\/|agents\/|panes\/(?:tree|task|mail|graph|write))/u },
 ];
 
 /** `whole`: one script, for a file of its own. */

@@ -64,9 +64,9 @@ const AgentsPage = ({ reply }: { readonly reply: AgentsReply }) => {
   return (
     <div class="split split-400">
       <div class="split-main agents-main">
-        <p class="sentence">
-          <strong>{plural(names.length, 'agent')}.</strong> <span>{worstCaseText(reply.topology?.worstCase)}</span>
-        </p>
+        <div class="sentence">
+          <h1>{plural(names.length, 'agent')}.</h1> <span>{worstCaseText(reply.topology?.worstCase)}</span>
+        </div>
         {warnings.length === 0 ? null : <Warnings texts={warnings} />}
         <div class="graph-scroll agents-graph">
           {graphs.map(({ graph, layout }) => (
@@ -105,7 +105,6 @@ const Family = ({ graph, layout, selected, details, choose }: FamilyProps) => (
     nodeLook={({ id }) => ({
       isSelected: id === selected,
       isDim: false,
-      label: `${id}, ${details.get(id)?.description ?? 'called by others'}`,
       body: <AgentBox name={id} agent={details.get(id)} />,
     })}
   />

@@ -28,9 +28,9 @@ export const Callers = () => {
   if (error !== null) return (error as { status?: number }).status === 404 ? null : <Problem error={error} />;
   if (value === null || value.callers.length === 0) return null;
   return (
-    <section class="callers" aria-label="Callers">
+    <section class="callers">
       <h2 class="list-title">Callers</h2>
-      <div class="callers-scroll">
+      <div class="callers-scroll" role="region" aria-label="Callers" tabIndex={0}>
         <table class="list-table">
           <thead>
             <tr>

@@ -15,8 +15,6 @@ export type EdgeLook = {
 export type NodeLook = {
   readonly isSelected: boolean;
   readonly isDim: boolean;
-  /** What screen readers say. */
-  readonly label: string;
   readonly body: ComponentChildren;
 };
 
@@ -62,7 +60,6 @@ const Box = ({ node: { id, x, y, width, height }, look, onSelect }: BoxProps) =>
   <button
     type="button"
     class={`graph-box ${look.isDim ? 'is-dim' : ''}`}
-    aria-label={look.label}
     aria-pressed={look.isSelected}
     style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }}
     onClick={() => onSelect(id)}

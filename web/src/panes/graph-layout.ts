@@ -107,11 +107,14 @@ const piecesOf = (edge: GraphEdge, items: ReadonlyMap<string, Item>): readonly P
 
 const lanesOf = (pieces: readonly Piece[]): readonly Item[] => pieces.flatMap(({ to }) => (to.isLane ? [to] : []));
 
-/** A box is high enough for all of its doors. */
+/** A box is high enough for all of its doors. The lines of a bus leave by one. */
 const fitHeights = (pieces: readonly Piece[]): void => {
   for (const side of ['from', 'to'] as const)
-    for (const [item, at] of Map.groupBy(pieces, (piece) => piece[side]))
-      if (!item.isLane) item.height = Math.max(item.height, portGap * (at.length + 1));
+    for (const [item, at] of Map.groupBy(pieces, (piece) => piece[side])) {
+      const shared = side === 'from' ? at.filter(({ edge }) => edge.bus === true).length : 0;
+      const doors = at.length - shared + Math.min(1, shared);
+      if (!item.isLane) item.height = Math.max(item.height, portGap * (doors + 1));
+    }
 };
 
 const middle = ({ y, height }: Item): number => y + height / 2;

@@ -54,9 +54,9 @@ export const Mail = ({ store }: PaneProps) => {
     <div class="split split-360 mail">
       <div class="split-main">
         <div class="mail-title">
-          <p class="sentence">
-            <strong>{total}</strong> <span>{rest}</span>
-          </p>
+          <div class="sentence">
+            <h1>{total}</h1> <span>{rest}</span>
+          </div>
           <span class="mail-legend">
             <span class="kind kind-goal">goal</span>
             <span class="kind kind-mail">message</span>

@@ -45,10 +45,9 @@ export const Tasks = ({ store }: PaneProps) => {
   return (
     <div class="split split-400">
       <div class="split-main">
-        <p class="sentence">
-          <strong>{taskSentence(view.tasks.values())}</strong>{' '}
-          <span>Each saw its own text and what it depends on.</span>
-        </p>
+        <div class="sentence">
+          <h1>{taskSentence(view.tasks.values())}</h1> <span>Each saw its own text and what it depends on.</span>
+        </div>
         <TaskViews {...{ graph, selected, onSelect, isList, now }} onToggle={() => setList(!isList)} />
       </div>
       <TaskDetail graph={graph} node={selected} report={reportOf(reports.value, selected)} view={view} />
@@ -115,7 +114,6 @@ const TaskViews = ({ graph, selected, isList, now, onSelect, onToggle }: TaskVie
             return {
               isSelected: node === selected,
               isDim: dimmed.has(id),
-              label: `${node.title}, ${node.who}, ${taskWords[node.status].word}`,
               body: <TaskBox node={node} now={now} />,
             };
           }}
@@ -130,11 +128,12 @@ const TaskViews = ({ graph, selected, isList, now, onSelect, onToggle }: TaskVie
 };
 
 const TaskBox = ({ node, now }: { readonly node: TaskNode; readonly now: number }) => {
-  const { look } = taskWords[node.status];
+  const { look, word } = taskWords[node.status];
   return (
     <>
       <b>{node.title}</b>
       <span class="muted">{node.who}</span>
+      <span class="unseen">{word}</span>
       <span class={`task-figures task-${node.status}`}>
         <StatusMark status={look} /> {nodeFigures(node, now)}
       </span>

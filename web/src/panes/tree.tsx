@@ -44,9 +44,9 @@ export const Tree = ({ store }: PaneProps) => {
   });
   return (
     <div class="tree">
-      <p class="sentence">
-        <strong>{plural(view.cells.size, 'room')}.</strong> <span>{stateSentence(rows)}</span>
-      </p>
+      <div class="sentence">
+        <h1>{plural(view.cells.size, 'room')}.</h1> <span>{stateSentence(rows)}</span>
+      </div>
       <div class="run-rows" role="treegrid" aria-label="Cells" aria-rowcount={rows.length}>
         <TreeHeadings />
         <VirtualList rows={rows} rowHeight={28} selected={at} label="Cells">

@@ -51,6 +51,7 @@ export const Runs = () => {
   return (
     <div class="split split-400 runs">
       <div class="split-main runs-main">
+        <h1 class="unseen">Runs</h1>
         <Filters find={find} />
         {listProblem.value === null ? null : <Problem error={listProblem.value} />}
         <RunRows shown={shown} selected={selected} />
