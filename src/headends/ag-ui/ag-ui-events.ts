@@ -7,7 +7,7 @@
 //   ag-ui-withdrawn. Text that was sent and is void disappears: a snapshot of the messages leaves it out.
 import { unknownKind } from '#base';
 import type { CellId, JsonObject } from '#base';
-import { callArguments, failureText, withPosition } from '#headends/shared';
+import { callArguments, failureWithAdvice, withPosition } from '#headends/shared';
 import type { ActivityEnd, ModelUsage, RunActivity } from '#headends/shared';
 import { interruptFor } from './interrupts.ts';
 import { ShownMessages } from './shown-messages.ts';
@@ -97,7 +97,7 @@ export class AgUiEvents {
         return [
           ...started,
           ...this.#endAgents(),
-          { type: 'RUN_ERROR', message: failureText(end.failure), code, ...used },
+          { type: 'RUN_ERROR', message: failureWithAdvice(end.failure), code, ...used },
         ];
       }
       default:

@@ -120,7 +120,7 @@ export const clientFailure = (failure: Failure, causes: readonly Cause[] = []): 
 };
 
 /** What happened and what to do, for a protocol that has one text for both. */
-export const failureText = ({ message, suggestion }: ClientFailure): string =>
+export const failureWithAdvice = ({ message, suggestion }: ClientFailure): string =>
   `${message}${message.includes('\n') ? '\n' : ' '}${suggestion}`;
 
 /** Added to a refusal that the operator could lift, and to no other. */

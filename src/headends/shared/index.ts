@@ -19,7 +19,7 @@ export {
   httpStatus,
   RunFailedError,
   operatorHints,
-  failureText,
+  failureWithAdvice,
 } from './client-failure.ts';
 export {
   clientTools,

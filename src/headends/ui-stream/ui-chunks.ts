@@ -10,7 +10,7 @@
 import { unknownKind } from '#base';
 import type { CellId, Json, JsonObject } from '#base';
 import type { ServedRun } from '#contracts';
-import { callArguments, failureText, withPosition } from '#headends/shared';
+import { callArguments, failureWithAdvice, withPosition } from '#headends/shared';
 import type { ActivityEnd, ModelUsage, RunActivity, ShownQuestion } from '#headends/shared';
 import { NestedMessage, parsedInput } from './nested-message.ts';
 
@@ -101,7 +101,7 @@ export class UiChunks {
       case 'cancelled':
         return [...over, { type: 'abort', reason: 'The run was cancelled.' }];
       case 'failed':
-        return [...over, { type: 'error', errorText: failureText(end.failure) }];
+        return [...over, { type: 'error', errorText: failureWithAdvice(end.failure) }];
       default:
         return unknownKind(end, []);
     }

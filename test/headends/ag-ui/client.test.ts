@@ -1,13 +1,16 @@
 // AG-UI's own client against a real server: text, nested agents, questions, cancelling, failures.
 // invariants: ag-ui-one-run, ag-ui-closed, ag-ui-withdrawn, activity-in-order, activity-ends, activity-answer-last
 // invariants: activity-one-end, activity-once, texts-withdrawn, texts-whole, returned-answer-by-right, position-decides-nothing
+import { rmSync } from 'node:fs';
 import type { BaseEvent } from '@ag-ui/client';
 import { buildResumeArray } from '@ag-ui/client';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { gatedAgent } from '../../app/serve/gated-agent.ts';
-import { interruptsOf, serveTeam } from './driver.ts';
+import { cleanUpAfter } from '../../cleanup.ts';
+import { newTemporaryFolder } from '../../isolation/temporary-folder.ts';
+import { interruptsOf, serveTeam, team } from './driver.ts';
 import type { Client, SeenRun } from './driver.ts';
 
 // The client reports every failed run on the console as well.
@@ -308,6 +311,23 @@ describe('a question', () => {
     expect(await reply.text()).toContain(field);
     expect(sent).toEqual([]);
   });
+});
+
+test('a question outlives the server: its answer continues the thread on the next one', async () => {
+  const workspace = newTemporaryFolder();
+  cleanUpAfter('test', () => rmSync(workspace, { recursive: true, force: true }));
+  const made = team();
+  const first = await serveTeam({ workspace }, 'contents', made);
+  const seen = await first.ann.say('send').run();
+  const [interrupt] = interruptsOf(seen);
+  await first.close();
+  const second = await serveTeam({ workspace }, 'contents', made);
+  second.ann.agent.setMessages(first.ann.agent.messages);
+  const rest = await second.ann.resume([{ interruptId: interrupt!.id, status: 'resolved', payload: true }]);
+  expectOneRun(rest);
+  expect(made.sent).toEqual(['x']);
+  expect(find(rest, 'TOOL_CALL_START')).toEqual([]);
+  expect(second.ann.texts).toEqual(['I ask.', 'Done after 1.']);
 });
 
 describe('the end of a stream', () => {

@@ -126,6 +126,11 @@ const ways = {
   'OpenAI, a response, streamed': ['/v1/responses', { model: 'lead', input: 'long', stream: true }],
   'Anthropic, whole': ['/v1/messages', { model: 'lead', max_tokens: 9, messages }],
   'Anthropic, streamed': ['/v1/messages', { model: 'lead', max_tokens: 9, stream: true, messages }],
+  'AG-UI': ['/ag-ui/lead', { threadId: 't', runId: 'r', messages: [{ id: '1', ...messages[0] }] }],
+  'AI SDK UI': [
+    '/ui/lead',
+    { id: 'c', messages: [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'long' }] }] },
+  ],
   MCP: [
     '/mcp',
     { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'lead', arguments: { prompt: 'long' } } },
@@ -258,35 +263,39 @@ const endlessModel = () => {
   return { model, stopped: stopped.promise };
 };
 
-test.for(['REST, streamed', 'OpenAI, streamed', 'Anthropic, streamed', 'OpenAI, a response, streamed'] as const)(
-  'a client that does not read its stream is dropped, and the run is cancelled: %s',
-  async (way) => {
-    const { model, stopped } = endlessModel();
-    const outcome = Promise.withResolvers<RunOutcome>();
-    const { url, token, cloister } = await serveAgents({
-      agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [model] })],
-      limits: { stallMs: 250 },
-      log: (line) => line.type === 'run' && outcome.resolve(line.outcome),
-    });
-    const [path, json] = ways[way];
-    const body = JSON.stringify(json);
-    const peer = await openRawConnection(url);
-    peer.socket.pause();
-    peer.write(
-      encodeHead({
-        method: 'POST',
-        path,
-        headers: [
-          ['host', new URL(url).host],
-          ['authorization', `Bearer ${token}`],
-          ['content-type', 'application/json'],
-          ['content-length', String(body.length)],
-        ],
-      }) + body,
-    );
-    await stopped;
-    expect((await outcome.promise).status).toBe('cancelled');
-    expect((await cloister.runs()).map(({ state }) => state)).toEqual(['ended']);
-    peer.socket.destroy();
-  },
-);
+test.for([
+  'REST, streamed',
+  'OpenAI, streamed',
+  'Anthropic, streamed',
+  'OpenAI, a response, streamed',
+  'AG-UI',
+  'AI SDK UI',
+] as const)('a client that does not read its stream is dropped, and the run is cancelled: %s', async (way) => {
+  const { model, stopped } = endlessModel();
+  const outcome = Promise.withResolvers<RunOutcome>();
+  const { url, token, cloister } = await serveAgents({
+    agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [model] })],
+    limits: { stallMs: 250 },
+    log: (line) => line.type === 'run' && outcome.resolve(line.outcome),
+  });
+  const [path, json] = ways[way];
+  const body = JSON.stringify(json);
+  const peer = await openRawConnection(url);
+  peer.socket.pause();
+  peer.write(
+    encodeHead({
+      method: 'POST',
+      path,
+      headers: [
+        ['host', new URL(url).host],
+        ['authorization', `Bearer ${token}`],
+        ['content-type', 'application/json'],
+        ['content-length', String(body.length)],
+      ],
+    }) + body,
+  );
+  await stopped;
+  expect((await outcome.promise).status).toBe('cancelled');
+  expect((await cloister.runs()).map(({ state }) => state)).toEqual(['ended']);
+  peer.socket.destroy();
+});
