@@ -76,6 +76,14 @@ test('a request that failed says nothing, and a spawn is shown as the agent that
   expect(shown(view)).toEqual([['rogue']]);
 });
 
+test('of a run that was stopped, the words in the middle of which it was stay in sight', () => {
+  const stop = event('session-end', 'lead', 3, { status: 'cancelled', error: null });
+  const failed = event('model-end', 'lead', 3, { op: 0, ok: false, calls: 0, error: null });
+  const begun = [start('lead', 0), asks('lead', 1, 0), writes('Half a sen')];
+  expect(shown(viewOf(...begun, stop))).toEqual(['Half a sen']);
+  expect(shown(viewOf(...begun, failed, stop))).toEqual(['Half a sen']);
+});
+
 test('a text whose beginning is missing says so while it is written', () => {
   const view = viewOf(start('lead', 0), asks('lead', 1, 0), live('text-lag', 'lead'), writes('the end'));
   expect(shown(view)).toEqual(['…the end|']);

@@ -54,6 +54,7 @@ const keepCurrent = async (source: Source, store: RunStore, closed: AbortSignal)
   let waitMs = firstRetryMs;
   while (!closed.aborted) {
     const before = view.events;
+    let isCut = false;
     try {
       await readFacts(source, store);
       await readRecorded(source, store, apply, closed);
@@ -70,10 +71,11 @@ const keepCurrent = async (source: Source, store: RunStore, closed: AbortSignal)
         return;
       }
       retryAt.value = Date.now() + waitMs;
+      isCut = true;
     }
     // A run that nobody continues, or another process has, is looked at less and less often.
     if (view.events > before) waitMs = firstRetryMs;
-    if (view.cells.values().next().value?.status == null) await pause(waitMs, closed);
+    if (isCut || view.cells.values().next().value?.status == null) await pause(waitMs, closed);
     retryAt.value = null;
     waitMs = Math.min(lastRetryMs, waitMs * 2);
   }

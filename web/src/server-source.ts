@@ -43,7 +43,11 @@ export const openServerSource = (token: string): Source => {
     return response;
   };
   const get = async <T>(path: string, query: Query = {}): Promise<T> =>
-    (await (await request('GET', withQuery(path, query), { headers: { accept: 'application/json' } })).json()) as T;
+    (await (
+      await request('GET', withQuery(path, query), { headers: { accept: 'application/json' } })
+    )
+      .json()
+      .catch(connectionLost)) as T;
   const send = async <T>(method: 'POST' | 'DELETE', path: string, body?: JsonObject, key?: string): Promise<T> => {
     const headers = {
       accept: 'application/json',
@@ -54,7 +58,7 @@ export const openServerSource = (token: string): Source => {
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await response.text();
+    const text = await response.text().catch(connectionLost);
     return (text === '' ? undefined : JSON.parse(text)) as T;
   };
   const below = (run: string, rest = ''): string => `/runs/${encodeURIComponent(run)}${rest}`;
@@ -83,6 +87,11 @@ export const openServerSource = (token: string): Source => {
   };
 };
 
+/** In the middle of an answer. */
+const connectionLost = (): never => {
+  throw new SourceProblem('offline', 'The connection was cut.');
+};
+
 const withQuery = (path: string, query: Query): string => {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   if (given.length === 0) return path;
@@ -108,8 +117,7 @@ const readEvents = async (body: ReadableStream<Uint8Array>, onEvent: (event: Run
   try {
     for (;;) {
       silence = setTimeout(() => void reader.cancel().catch(() => undefined), silenceMs);
-      // A stream that breaks rejects; one that is closed too early ends.
-      const { done, value } = await reader.read().catch(() => ({ done: true, value: '' }));
+      const { done, value } = await reader.read().catch(connectionLost);
       clearTimeout(silence);
       if (done) throw new SourceProblem('offline', 'The connection was cut.');
       const blocks = (rest + value).split('\n\n');

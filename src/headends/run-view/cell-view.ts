@@ -164,6 +164,7 @@ export const applyCellEvent = (cell: CellView, event: Exclude<DurableEvent, { ty
       cell.activities.delete(event.op);
       return;
     case 'session-end':
+      keepUnfinishedText(cell);
       cell.activities.clear();
       cell.window = null;
       cell.text = '';
@@ -189,6 +190,12 @@ export const applyCellEvent = (cell: CellView, event: Exclude<DurableEvent, { ty
     case 'ruling':
       return;
   }
+};
+
+/** The attempt in which a cell was stopped has no end of its own: what it wrote is in no log. */
+const keepUnfinishedText = ({ requests, text, isTextCut }: CellView): void => {
+  const last = requests.at(-1);
+  if (last?.endedAt === null && !isTextCut) last.text = text;
 };
 
 type CellEvent<Type> = DurableEvent & { readonly type: Type };

@@ -37,7 +37,7 @@ export const MoreOptions = ({ stays, onStays, onFiles }: MoreOptionsProps) => {
         if (event.key === 'Escape') box.current!.open = false;
       }}
     >
-      <summary class="chip" aria-label="More options" title="More options">
+      <summary class="composer-chip" aria-label="More options" title="More options">
         {stays ? 'Stays' : '+'}
       </summary>
       <div class="composer-menu">

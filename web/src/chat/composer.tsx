@@ -96,7 +96,7 @@ const ComposerForm = ({ agent }: { readonly agent: AgentFacts }) => {
       )}
       {files.length === 0 ? null : <FileChips files={files} onChange={setFiles} />}
       <div class="composer-row">
-        {isResident ? <span class="muted">Runs until it is asked to finish.</span> : null}
+        {isResident ? <span class="muted composer-stays">Runs until you finish it.</span> : null}
         {isResident || (isWorking && draft.value === '') ? null : (
           <>
             <BudgetFields budget={budget} onChange={changeBudget} />
@@ -211,7 +211,7 @@ type BudgetFieldsProps = {
 
 const BudgetFields = ({ budget: { tokens, usd }, onChange }: BudgetFieldsProps) => (
   <>
-    <label class="chip" title="Tokens that the next message may use, with everything it starts">
+    <label class="composer-chip" title="Tokens that the next message may use, with everything it starts">
       <span class="muted">Budget</span>{' '}
       <input
         inputMode="numeric"
@@ -223,7 +223,7 @@ const BudgetFields = ({ budget: { tokens, usd }, onChange }: BudgetFieldsProps) 
       />
       {tokens === '' ? null : ' tokens'}
     </label>
-    <label class="chip" title="Dollars that the next message may cost">
+    <label class="composer-chip" title="Dollars that the next message may cost">
       $
       <input
         inputMode="decimal"
@@ -248,7 +248,7 @@ const FileChips = ({ files, onChange }: FileChipsProps) => (
       <button
         key={file.name}
         type="button"
-        class="chip"
+        class="composer-chip"
         aria-label={`Remove ${file.name}`}
         onClick={() => onChange(files.filter((one) => one !== file))}
       >

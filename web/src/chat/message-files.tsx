@@ -29,7 +29,11 @@ export const MessageFiles = ({ store: { run, view, version } }: { readonly store
   return (
     <span class="message-files">
       {files.map(({ label, url }) =>
-        url === null ? <span class="chip">{label}</span> : <img key={url} src={url} alt={label} title={label} />,
+        url === null ? (
+          <span class="composer-chip">{label}</span>
+        ) : (
+          <img key={url} src={url} alt={label} title={label} />
+        ),
       )}
     </span>
   );

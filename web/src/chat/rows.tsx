@@ -5,6 +5,7 @@ import type { CellView, ToolCallView } from '#headends/run-view';
 import { address, select } from '../address.ts';
 import { AnswerText } from '../markdown/answer-text.tsx';
 import type { RunStore } from '../run-store.ts';
+import { mayAct } from '../state.ts';
 import { useClock } from '../ui/clock.ts';
 import { StatusMark } from '../ui/parts.tsx';
 import { seesContents, useRecordedText } from './recorded-text.ts';
@@ -65,7 +66,7 @@ const AgentRow = ({ store, cell: id, agent }: AgentRowProps) => {
         aria-expanded={isOpen}
         onClick={toggle}
       >
-        <StatusMark status={cell?.status ?? (isWaiting ? 'waiting' : 'running')} />
+        <StatusMark status={cell?.status ?? (isWaiting ? 'waiting' : cell?.idle === true ? 'idle' : 'running')} />
         <strong>{agent}</strong>
         {rowAbout(cell, isWaiting)}
         <span class="chat-row-time">
@@ -86,7 +87,8 @@ const AgentRow = ({ store, cell: id, agent }: AgentRowProps) => {
 const rowAbout = (cell: CellView | undefined, isWaiting: boolean) => {
   if (cell === undefined) return <span class="chat-row-about" />;
   const { status, failure, goal } = cell;
-  if (isWaiting) return <span class="chat-row-about is-waiting">waits for you</span>;
+  if (isWaiting)
+    return <span class="chat-row-about is-waiting">{mayAct.value ? 'waits for you' : 'waits for a person'}</span>;
   if (status !== null && status !== 'completed')
     return <span class={`chat-row-about ${status === 'cancelled' ? '' : 'is-stop'}`}>{failure ?? status}</span>;
   const isAtTool = [...cell.activities.values()].some(({ type }) => type !== 'model');

@@ -49,7 +49,8 @@ const requestItems = (cell: CellView, recorded: RecordedText): TurnItem[] => {
   };
   const last = cell.requests.at(-1);
   for (const request of cell.requests) {
-    if (request.ok === false) continue;
+    // Of a cell that was stopped, the words in the middle of which it was.
+    if (request.ok === false && !(request === last && cell.status === 'cancelled')) continue;
     const isLive = request === last && request.endedAt === null && cell.status === null;
     const text = isLive ? cell.text : (recorded(request.op) ?? request.text ?? '');
     if (text.trim() === '') continue;

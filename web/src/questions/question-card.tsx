@@ -31,7 +31,10 @@ export const QuestionCard = ({ question, about }: CardProps) => {
   useEffect(() => {
     if (isWanted) card.current?.focus();
   }, [isWanted]);
-  const title = why === 'agent' ? `${agent} asks you` : `${agent} wants to use ${toolLabel(tool)}`;
+  const refusal = whyNoAnswer(question, me.value!);
+  const isMine = refusal === null;
+  const title =
+    why === 'agent' ? `${agent} asks ${isMine ? 'you' : 'a person'}` : `${agent} wants to use ${toolLabel(tool)}`;
   return (
     <article
       ref={card}
@@ -43,22 +46,24 @@ export const QuestionCard = ({ question, about }: CardProps) => {
       onBlurCapture={({ relatedTarget }) => setFocus(card.current?.contains(relatedTarget as Node | null) === true)}
     >
       <header class="question-head">
-        <Status status="waiting" words={state === 'stale' ? 'Cannot go on' : 'Waiting for you'} />
+        <Status
+          status="waiting"
+          words={state === 'stale' ? 'Cannot go on' : isMine ? 'Waiting for you' : 'Waiting for a person'}
+        />
         <span class="muted">
-          {why === 'agent' ? 'unanswered' : 'denied by itself'} in {timeLeft(until, now)}
+          {why === 'agent' ? 'expires' : 'denied by itself'} in {timeLeft(until, now)}
         </span>
         <h3>{title}</h3>
         {about === undefined ? null : <p class="muted">{about}</p>}
       </header>
-      <CardBody question={question} answering={answering} hasFocus={hasFocus} />
+      <CardBody question={question} answering={answering} hasFocus={hasFocus} refusal={refusal} />
     </article>
   );
 };
 
 type BodyProps = { readonly question: CallerQuestion; readonly answering: Answering; readonly hasFocus: boolean };
 
-const CardBody = ({ question, answering, hasFocus }: BodyProps) => {
-  const refusal = whyNoAnswer(question, me.value!);
+const CardBody = ({ question, answering, hasFocus, refusal }: BodyProps & { readonly refusal: string | null }) => {
   const rule = answerRule(question);
   if (answering.state === 'ended') return <EndedQuestion {...answering} />;
   if (answering.state === 'taken') return <p class="question-note">Answer taken.</p>;

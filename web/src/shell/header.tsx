@@ -64,7 +64,8 @@ const RunStatus = () => {
   const root = cells[0];
   if (root === undefined) return null;
   const waits = [...view.questions.values()].some(({ state }) => state === null);
-  const status = root.status ?? (waits ? 'waiting' : (facts.value?.status ?? 'running'));
+  const said = facts.value?.status === 'interrupted' ? 'interrupted' : root.idle ? 'idle' : 'running';
+  const status = root.status ?? (waits ? 'waiting' : said);
   const took = root.endedAt === null ? null : root.endedAt - root.startedAt - root.downMs - root.wait.waitedMs;
   const usd = cells.reduce<number | null>((sum, { usd: one }) => (sum === null || one === null ? null : sum + one), 0);
   const cap = facts.value?.budget?.usd;

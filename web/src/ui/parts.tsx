@@ -10,6 +10,7 @@ const looks: Readonly<Record<string, { readonly mark: string; readonly words: st
   running: { mark: 'live', words: 'Working' },
   completed: { mark: 'done', words: 'Completed' },
   partial: { mark: 'half', words: 'Partial' },
+  idle: { mark: 'idle', words: 'Waits for messages' },
   waiting: { mark: 'waits', words: 'Waiting for you' },
   interrupted: { mark: 'waits', words: 'Interrupted' },
   failed: { mark: 'failed', words: 'Failed' },
