@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Sees } from '#contracts';
 import { gatedAgent } from '../app/serve/gated-agent.ts';
 import { cleanUpAfter } from '../cleanup.ts';
-import { team } from '../headends/ag-ui/driver.ts';
+import { eventually, team } from '../headends/ag-ui/driver.ts';
 import { browserMissing, openStudio, openTab } from './browser.ts';
 import type { StudioOptions } from './browser.ts';
 
@@ -75,7 +75,7 @@ describe.skipIf(browserMissing !== null)('useChat in a browser', () => {
     expect(await call.locator('.assistant .tool b').allTextContents()).toEqual(['look']);
     await ready();
     await page.getByRole('button', { name: 'Again' }).click();
-    await expect.poll(async () => (await cloister.runs()).length).toBe(2);
+    await eventually(async () => expect(await cloister.runs()).toHaveLength(2));
     await ready();
     expect(await page.locator('main > .assistant').count()).toBe(1);
     await page.getByText('Done after 1.').waitFor();
@@ -111,7 +111,7 @@ describe.skipIf(browserMissing !== null)('useChat in a browser', () => {
     await gate.arrived(1);
     await page.getByRole('button', { name: 'Stop' }).click();
     await ready();
-    await expect.poll(async () => (await cloister.runs())[0]!.status).toBe('cancelled');
+    await eventually(async () => expect((await cloister.runs())[0]!.status).toBe('cancelled'));
   });
 
   test('resumes a run after a reload; somebody else finds nothing', async () => {

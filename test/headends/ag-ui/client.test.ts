@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { gatedAgent } from '../../app/serve/gated-agent.ts';
 import { cleanUpAfter } from '../../cleanup.ts';
 import { newTemporaryFolder } from '../../isolation/temporary-folder.ts';
-import { interruptsOf, serveTeam, team } from './driver.ts';
+import { eventually, interruptsOf, serveTeam, team } from './driver.ts';
 import type { Client, SeenRun } from './driver.ts';
 
 // The client reports every failed run on the console as well.
@@ -275,7 +275,7 @@ describe('a question', () => {
     const { questions } = await rest('ops', '/v1/questions');
     await rest('ops', `/v1/questions/${questions[0].id}`, { allow: false, sha256: questions[0].sha256, reason: 'No.' });
     const [{ run } = { run: '' }] = await cloister.runs();
-    await vi.waitFor(async () => expect((await cloister.runs())[0]!.state).toBe('ended'));
+    await eventually(async () => expect((await cloister.runs())[0]!.state).toBe('ended'));
     const after = await ann.resume([{ interruptId: interrupts[0]!.id, status: 'resolved', payload: true }]);
     expectOneRun(after);
     expect(find(after, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'Denied by ops: No.' }]);
@@ -343,7 +343,7 @@ describe('the end of a stream', () => {
     const { ann, cloister, running } = await open(() => undefined);
     ann.agent.abortRun();
     await running;
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await cloister.runs())[0]).toMatchObject({ state: 'ended', status: 'cancelled' }),
     );
   });
@@ -366,7 +366,7 @@ describe('the end of a stream', () => {
     await asked.promise;
     ann.agent.abortRun();
     await running;
-    await vi.waitFor(async () => expect((await cloister.runs())[0]).toMatchObject({ status: 'cancelled' }));
+    await eventually(async () => expect((await cloister.runs())[0]).toMatchObject({ status: 'cancelled' }));
   });
 
   test('says that the run was cancelled by somebody else', async () => {
@@ -413,7 +413,7 @@ test('a stream that is cut leaves a run that has ended, and its thread can go on
   });
   await reply.body!.getReader().read();
   leaving.abort();
-  await vi.waitFor(async () => expect((await cloister.runs({ waiting: true }))[0]!.state).not.toBe('running'));
+  await eventually(async () => expect((await cloister.runs({ waiting: true }))[0]!.state).not.toBe('running'));
   await ann.say('plain').run();
   expect(ann.texts).toEqual(['Plain it is.']);
 });

@@ -6,9 +6,13 @@ import { defineAgent, hashToken } from 'cloister';
 import type { Agent, ToolDefinition } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { Rehearsal } from 'cloister/testkit';
+import { vi } from 'vitest';
 import type { Sees, TokenEntry } from '#contracts';
 import { serveAgents } from '../http/driver.ts';
 import type { ServeOptions } from '../http/driver.ts';
+
+/** Waits until it holds. A busy machine is slow, not wrong. */
+export const eventually = (check: () => unknown): Promise<unknown> => vi.waitFor(check, { timeout: 120_000 });
 
 export const callers = (sees: Sees = 'answers'): readonly TokenEntry[] => [
   { name: 'ann', sha256: hashToken('ann'), sees },

@@ -5,8 +5,9 @@ import { readUIMessageStream } from 'ai';
 import { defineAgent } from 'cloister';
 import type { Agent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gatedAgent } from '../../app/serve/gated-agent.ts';
+import { eventually } from '../ag-ui/driver.ts';
 import type { Team } from '../ag-ui/driver.ts';
 import { dataLines, serveChats, textsOf } from './driver.ts';
 import type { ChatClient } from './driver.ts';
@@ -198,16 +199,14 @@ describe('a chat', () => {
 });
 
 describe('an approval', () => {
-  const answerAll = async ({ chat }: ChatClient, approved: boolean, reason?: string): Promise<void> => {
+  const answerAll = async ({ chat, streams }: ChatClient, approved: boolean, reason?: string): Promise<void> => {
+    const before = streams.length;
+    const said = reason === undefined ? {} : { reason };
     for (const part of chat.messages.at(-1)!.parts)
       if (part.type === 'dynamic-tool' && part.state === 'approval-requested')
-        await chat.addToolApprovalResponse({
-          id: part.approval.id,
-          approved,
-          ...(reason === undefined ? {} : { reason }),
-        });
-    await vi.waitFor(() => expect(chat.status).not.toBe('ready'));
-    await vi.waitFor(() => expect(chat.status).toBe('ready'));
+        await chat.addToolApprovalResponse({ id: part.approval.id, approved, ...said });
+    await eventually(() => expect(streams.length).toBeGreaterThan(before));
+    await eventually(() => expect(chat.status).toBe('ready'));
   };
 
   test.each(['answers', 'contents'] as const)(
@@ -308,7 +307,7 @@ describe('an approval', () => {
     const lead = (await import('../../app/serve/asking-agent.ts')).askingAgent({ by: ['ops'] });
     const { chat, rest } = await serveChats({}, 'answers', { ...solo(lead.agent), sent: lead.sent });
     const said = chat.say('x');
-    await vi.waitFor(async () => expect((await rest('ops', '/v1/questions')).questions).toHaveLength(1));
+    await eventually(async () => expect((await rest('ops', '/v1/questions')).questions).toHaveLength(1));
     const { questions } = await rest('ops', '/v1/questions');
     await rest('ops', `/v1/questions/${questions[0].id}`, { allow: true, sha256: questions[0].sha256 });
     await said;
@@ -333,7 +332,7 @@ describe('a stream', () => {
     const opened = await open();
     await opened.chat.chat.stop();
     await opened.running;
-    await vi.waitFor(async () => expect(await state(opened)).toMatchObject({ state: 'ended', status: 'cancelled' }));
+    await eventually(async () => expect(await state(opened)).toMatchObject({ state: 'ended', status: 'cancelled' }));
     expect(opened.chat.chat.status).toBe('ready');
   });
 
@@ -344,7 +343,7 @@ describe('a stream', () => {
     expect(await state(opened)).toMatchObject({ state: 'running' });
     const again = opened.chatOf('ann');
     const resumed = again.chat.resumeStream();
-    await vi.waitFor(() => expect(again.streams).toHaveLength(1));
+    await eventually(() => expect(again.streams).toHaveLength(1));
     opened.gate.open();
     await resumed;
     expectOneMessage(await again.chunks());
@@ -370,11 +369,11 @@ describe('a stream', () => {
     const { chatOf } = await serveChats({}, 'contents', solo(leadWith(model, { tools: [look] })));
     const chat = chatOf('ann', { body: { resumable: true } });
     const running = chat.say('go');
-    await vi.waitFor(() => expect(chat.tools).toHaveLength(1));
+    await eventually(() => expect(chat.tools).toHaveLength(1));
     await chat.chat.stop();
     await running;
     const resumed = chat.chat.resumeStream();
-    await vi.waitFor(() => expect(chat.streams).toHaveLength(2));
+    await eventually(() => expect(chat.streams).toHaveLength(2));
     gate.resolve();
     await resumed;
     expect(chat.chat.messages).toHaveLength(2);

@@ -2,8 +2,9 @@
 // invariants: ui-chunks-one-message, ui-stream-done, activity-answer-last, activity-once
 import fc from 'fast-check';
 import { rehearse } from 'cloister/testkit';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { testRuns } from '../../test-seed.ts';
+import { eventually } from '../ag-ui/driver.ts';
 import { randomTeam } from '../random-team.ts';
 import { serveChats, textsOf } from './driver.ts';
 
@@ -26,8 +27,8 @@ test('the official chat accepts the streams of any run, and its last text is the
         const before = chat.streams.length;
         for (const { approval } of asked)
           await chat.chat.addToolApprovalResponse({ id: approval.id, approved: rng.chance(0.6) });
-        await vi.waitFor(() => expect(chat.streams.length).toBeGreaterThan(before));
-        await vi.waitFor(() => expect(['ready', 'error']).toContain(chat.chat.status));
+        await eventually(() => expect(chat.streams.length).toBeGreaterThan(before));
+        await eventually(() => expect(['ready', 'error']).toContain(chat.chat.status));
       }
       const [{ run } = { run: '' }] = await cloister.runs();
       const { cells, output } = await cloister.show(run);
