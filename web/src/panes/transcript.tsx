@@ -164,53 +164,90 @@ const factsOf = ({ requests, calls }: CellView): string => {
   ].join(', ');
 };
 
-const rowsPerStep = 120;
+const rowsPerPage = 60;
 
-/** Rows are drawn as one comes near them: a thousand requests are four thousand rows. */
+/** Pages of rows are drawn as one comes near them: a thousand requests are four thousand rows. */
 const Rows = ({ store, cell, rows }: Props & { readonly cell: CellView; readonly rows: readonly TranscriptRow[] }) => {
-  const [limit, setLimit] = useState(rowsPerStep);
+  const [limit, setLimit] = useState(2);
   const [at, setAt] = useState(-1);
   const end = useRef<HTMLDivElement>(null);
+  const pages = useMemo(() => pagesOf(rows), [rows]);
+  const wanted = Math.max(limit, Math.ceil((at + 20) / rowsPerPage));
   useEffect(() => {
     if (end.current === null) return undefined;
-    const seen = new IntersectionObserver(
-      ([entry]) => entry?.isIntersecting === true && setLimit((before) => before + rowsPerStep),
-      { rootMargin: '1200px' },
-    );
+    const seen = new IntersectionObserver(([entry]) => entry?.isIntersecting === true && setLimit(wanted + 1), {
+      rootMargin: '1200px',
+    });
     seen.observe(end.current);
     return () => seen.disconnect();
-  }, [limit, rows]);
+  }, [wanted, pages]);
   useEffect(() => document.getElementById(`entry-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
-  const open = ({ op, kind, crossing }: TranscriptRow): void => {
-    const { part: _part, find: _find, crossing: _crossing, ...rest } = address.value;
-    if (kind === 'prompt' && op !== undefined) go({ ...rest, cell: cell.cell, op, xray: true });
-    else if (crossing !== undefined) go({ ...rest, crossing, pane: 'rooms' });
-  };
   const move = (by: number) => () => setAt((before) => Math.min(rows.length - 1, Math.max(0, before + by)));
   useKeys({
     j: { about: 'entry', hint: true, run: move(1) },
     k: { about: 'entry', hint: true, run: move(-1) },
-    Enter: { about: 'X-ray of a prompt', hint: true, run: () => rows[at] && open(rows[at]) },
+    Enter: { about: 'X-ray of a prompt', hint: true, run: () => rows[at] && openRow(cell.cell, rows[at]) },
     c: { about: 'copy', hint: true, run: () => rows[at] && void navigator.clipboard.writeText(rowText(rows[at])) },
   });
   const start = rootOf(store)?.startedAt ?? 0;
   return (
-    <div class="entries">
-      {rows.slice(0, Math.max(limit, at + 40)).map((row, index) => (
-        <Entry
-          key={row.key}
-          row={row}
-          id={`entry-${index}`}
-          time={timeSince(start, row.at)}
-          isSelected={index === at}
-          onSelect={() => setAt(index)}
-          onOpen={() => open(row)}
+    <>
+      {pages.slice(0, wanted).map((page, no) => (
+        <EntriesPage
+          key={no}
+          rows={page}
+          first={no * rowsPerPage}
+          selected={Math.floor(at / rowsPerPage) === no ? at : -1}
+          start={start}
+          cell={cell.cell}
+          onSelect={setAt}
         />
       ))}
-      {limit < rows.length ? <div ref={end} class="entries-end" /> : null}
-    </div>
+      {wanted < pages.length ? <div ref={end} class="entries-end" /> : null}
+    </>
   );
 };
+
+const pagesOf = (rows: readonly TranscriptRow[]): readonly (readonly TranscriptRow[])[] =>
+  Array.from({ length: Math.ceil(rows.length / rowsPerPage) }, (_, no) =>
+    rows.slice(no * rowsPerPage, (no + 1) * rowsPerPage),
+  );
+
+const openRow = (cell: string, { op, kind, crossing }: TranscriptRow): void => {
+  const { part: _part, find: _find, crossing: _crossing, ...rest } = address.value;
+  if (kind === 'prompt' && op !== undefined) go({ ...rest, cell, op, xray: true });
+  else if (crossing !== undefined) go({ ...rest, crossing, pane: 'rooms' });
+};
+
+type PageProps = {
+  readonly rows: readonly TranscriptRow[];
+  readonly first: number;
+  readonly selected: number;
+  readonly start: number;
+  readonly cell: string;
+  readonly onSelect: (index: number) => void;
+};
+
+/** Drawn again only if something in it changed, not with every event of the run. */
+const EntriesPage = ({ rows, first, selected, start, cell, onSelect }: PageProps) =>
+  useMemo(
+    () => (
+      <div class="entries">
+        {rows.map((row, at) => (
+          <Entry
+            key={row.key}
+            row={row}
+            id={`entry-${first + at}`}
+            time={timeSince(start, row.at)}
+            isSelected={first + at === selected}
+            onSelect={() => onSelect(first + at)}
+            onOpen={() => openRow(cell, row)}
+          />
+        ))}
+      </div>
+    ),
+    [rows, selected, start, cell],
+  );
 
 type EntryProps = {
   readonly row: TranscriptRow;
