@@ -81,6 +81,7 @@ const ChainsCheck = ({ checks }: { readonly checks: readonly ChainCheck[] }) => 
 const problemsMax = 200;
 
 const Problems = ({ store, report }: Props & { readonly report: AuditReport }) => {
+  void store.version.value;
   const names = namesIn(store.view);
   return (
     <section aria-label="Problems">

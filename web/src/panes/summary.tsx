@@ -67,6 +67,7 @@ const Table = ({ titles, children }: TableProps) => (
 type RoomsProps = Props & { readonly cells: readonly CellReport[]; readonly isTotal: boolean };
 
 const RoomsTable = ({ store, cells, isTotal }: RoomsProps) => {
+  void store.version.value;
   const names = namesIn(store.view);
   const hasWaited = cells.some(({ waitedMs }) => waitedMs > 0);
   const titles = ['Room', 'Ending', 'Requests', 'Tools', 'In', 'Out', 'Cache', 'Cost', 'Time'];

@@ -25,7 +25,8 @@ const firstCell = (store: RunStore): CellView | undefined =>
 /** Of a live room, the transcript is read again after each request; of a long one, after every tenth. */
 const newsOf = ({ requests, calls }: CellView): number => {
   const ended = [...requests, ...calls].filter(({ endedAt }) => endedAt !== null).length;
-  return ended < 100 ? ended : Math.floor(ended / 10);
+  const news = requests.length + ended;
+  return news < 100 ? news : Math.floor(news / 10);
 };
 
 export const TranscriptPane = ({ store }: Props) => {
@@ -107,6 +108,7 @@ type SideProps = Props & {
 };
 
 const Side = ({ store, cell, hidden, setHidden }: SideProps) => {
+  void store.version.value;
   const names = namesIn(store.view);
   const cells = [...store.view.cells.values()];
   const show = (to: CellView | undefined): void => {

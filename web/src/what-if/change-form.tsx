@@ -163,6 +163,7 @@ const Fields = ({ store, cell, kind, value, setValue }: FieldsProps) => {
 
 /** The room, and the first operation that is done again. */
 const Place = ({ store, cell, isStart }: Props & { readonly cell: CellView; readonly isStart: boolean }) => {
+  void store.version.value;
   const names = namesIn(store.view);
   const operations = [
     ...cell.requests.map(({ op }, at) => [op, `request ${at + 1}`] as const),

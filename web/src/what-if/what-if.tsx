@@ -27,8 +27,6 @@ export const WhatIf = () => {
   };
   useKeys({ Escape: { about: 'back', hint: true, run: close } });
   if (one === null) return null;
-  void one.version.value;
-  void other?.version.value;
   return <Comparison one={one} other={other} onClose={close} />;
 };
 
@@ -42,6 +40,8 @@ const useOtherRun = (id: string): RunStore | null => {
 type Sides = { readonly one: RunStore; readonly other: RunStore | null };
 
 const Comparison = ({ one, other, onClose }: Sides & { readonly onClose: () => void }) => {
+  void one.version.value;
+  void other?.version.value;
   const [side, setSide] = useState<'one' | 'other'>(other === null ? 'one' : 'other');
   const hasEnded = one.state.value === 'ended' && other?.state.value === 'ended';
   const { value: diff, error } = useLoaded(
@@ -157,6 +157,7 @@ type SideProps = {
 };
 
 const Side = ({ of, store, words, onEnter, children }: SideProps) => {
+  void store.version.value;
   const root = store.view.cells.values().next().value;
   const facts = store.facts.value;
   const { problem, state } = store;

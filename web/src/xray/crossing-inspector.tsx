@@ -17,6 +17,7 @@ import { crossingHue } from './hues.ts';
 type Props = { readonly store: RunStore; readonly crossing: CrossingView };
 
 export const CrossingInspector = ({ store, crossing }: Props) => {
+  void store.version.value;
   const { from, to, kind, bytes, grant, refused, at, id } = crossing;
   const names = namesIn(store.view);
   const no = store.view.crossings.indexOf(crossing);
@@ -104,6 +105,7 @@ const Content = ({ store, crossing }: Props) => {
 };
 
 const Entries = ({ store, crossing }: Props) => {
+  void store.version.value;
   const { value, error } = useLoaded(() => source.value.ledger(store.run), [store.run, store.view.crossings.length]);
   if (error !== null) return <Problem error={error} />;
   if (value === null) return null;

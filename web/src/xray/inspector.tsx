@@ -46,6 +46,7 @@ export const openXray = (): void => go({ ...address.value, xray: true });
 type RequestProps = Props & { readonly cell: CellView; readonly op: number };
 
 const RequestInspector = ({ store, cell, op }: RequestProps) => {
+  void store.version.value;
   const { request, error } = useRequest(store, cell.cell, op);
   const open = (): void => go({ ...address.value, cell: cell.cell, op, xray: true });
   const step = (by: number) => () => {
@@ -61,7 +62,7 @@ const RequestInspector = ({ store, cell, op }: RequestProps) => {
   });
   const name = namesIn(store.view)(cell.cell);
   const no = cell.requests.findIndex((one) => one.op === op) + 1;
-  const tokens = cell.requests[no - 1]?.inputTokens ?? 0;
+  const made = cell.requests[no - 1];
   return (
     <>
       <InspectorHead title="X-ray" about="what this model saw" cell={cell.cell} op={op}>
@@ -75,7 +76,13 @@ const RequestInspector = ({ store, cell, op }: RequestProps) => {
           <span class="muted">
             request {no} of {cell.requests.length}
           </span>
-          <span class="muted at-end">{tokens === 0 ? 'no tokens counted' : plural(tokens, 'token')}</span>
+          <span class="muted at-end">
+            {made === undefined || made.ok === null
+              ? 'working'
+              : made.ok
+                ? plural(made.inputTokens, 'token')
+                : (made.error?.code ?? 'failed')}
+          </span>
         </div>
         {request === null ? null : (
           <>

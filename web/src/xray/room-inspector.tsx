@@ -13,9 +13,11 @@ import { forkHere, namesIn, seesContents, explain, withheld } from './inspected.
 import { InspectorHead } from './inspector-head.tsx';
 import { crossingHue, toolTitle } from './hues.ts';
 
+/** The cell is changed in place: each part that shows it reads the version to be told. */
 type Props = { readonly store: RunStore; readonly cell: CellView };
 
 export const RoomInspector = ({ store, cell }: Props) => {
+  void store.version.value;
   const { requests, calls, children, goal, error, endedAt, startedAt, status } = cell;
   const names = namesIn(store.view);
   const last = requests.at(-1);
@@ -62,6 +64,7 @@ export const RoomInspector = ({ store, cell }: Props) => {
 };
 
 const RoomWindow = ({ store, cell }: Props) => {
+  void store.version.value;
   const { value } = useLoaded(
     () => source.value.windows(store.run),
     [store.run, cell.requests.length, store.state.value],
@@ -78,6 +81,7 @@ const listMax = 200;
 
 /** Requests and calls in their order. */
 const Operations = ({ store, cell }: Props) => {
+  void store.version.value;
   const { requests, calls } = cell;
   const names = namesIn(store.view);
   const rows = [
@@ -123,6 +127,7 @@ const Operations = ({ store, cell }: Props) => {
 };
 
 const RoomCrossings = ({ store, cell }: Props) => {
+  void store.version.value;
   const names = namesIn(store.view);
   const own = store.view.crossings.filter(({ from, to }) => from === cell.cell || to === cell.cell);
   return (
@@ -151,6 +156,7 @@ const RoomCrossings = ({ store, cell }: Props) => {
 
 /** A tool call, or the call of an agent. */
 export const OperationInspector = ({ store, cell, op }: Props & { readonly op: number }) => {
+  void store.version.value;
   const call = cell.calls.find((one) => one.op === op);
   const child = cell.children.find((one) => one.op === op);
   const names = namesIn(store.view);
