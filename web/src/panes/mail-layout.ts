@@ -43,11 +43,11 @@ export type MailRow = {
 };
 
 export const mailFrame = (columns: readonly MailColumn[], available: number, isNarrow: boolean): MailFrame => {
-  const [gutter, personWidth, least, apart] = isNarrow ? [4, 76, 72, 8] : [64, 130, 112, 33];
   const hasPerson = columns[0]?.id === 'outside';
   const rooms = columns.length - (hasPerson ? 1 : 0);
+  const [gutter, personWidth, least, apart] = isNarrow ? [4, 76, 72, 8] : [64, 130, 112, rooms > 8 ? 12 : 33];
   const left = gutter + (hasPerson ? personWidth : 24);
-  const step = Math.min(240, Math.max(least, Math.floor((available - left - 8) / Math.max(1, rooms))));
+  const step = Math.min(240, Math.max(rooms > 8 ? 72 : least, Math.floor((available - left - 8) / Math.max(1, rooms))));
   const roomMiddles = Array.from({ length: rooms }, (_, at) => left + at * step + Math.floor(step / 2));
   return {
     width: Math.max(available, left + rooms * step + 8),

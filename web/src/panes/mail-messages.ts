@@ -1,6 +1,6 @@
 // The messages of a run, each with those who were to read it.
 import type { CrossingEnd, DeadReason, MailReport, MailState } from '#contracts';
-import { cellName, plural } from '#headends/run-view';
+import { cellName, count, plural } from '#headends/run-view';
 import type { CellView, MailView, RunView } from '#headends/run-view';
 
 /** What the server says of a message; its text, for those who may see it. */
@@ -152,16 +152,16 @@ export const mailColumns = (view: RunView, messages: readonly MailMessage[]): re
 export const mailSentence = (messages: readonly MailMessage[]): readonly [string, string] => {
   const mail = messages.filter(({ kind }) => kind !== 'goal');
   const readers = mail.flatMap((message) => message.readers);
-  const count = (state: MailState, isYou: boolean | null, words: string): readonly string[] => {
+  const tell = (state: MailState, isYou: boolean | null, words: string): readonly string[] => {
     const many = readers.filter((one) => one.state === state && (isYou === null || (one.to === 'outside') === isYou));
-    return many.length === 0 ? [] : [`${many.length} ${words}`];
+    return many.length === 0 ? [] : [`${count(many.length)} ${words}`];
   };
   const states = [
-    ...count('read', null, 'read'),
-    ...count('delivered', true, 'delivered to you'),
-    ...count('delivered', false, 'delivered'),
-    ...count('queued', null, 'queued'),
-    ...count('dead', null, 'dead'),
+    ...tell('read', null, 'read'),
+    ...tell('delivered', true, 'delivered to you'),
+    ...tell('delivered', false, 'delivered'),
+    ...tell('queued', null, 'queued'),
+    ...tell('dead', null, 'dead'),
   ];
   return [
     `${plural(mail.length, 'message')} to ${plural(readers.length, 'reader')}.`,

@@ -12,6 +12,7 @@ import { useNow } from '../ui/use-now.ts';
 import { useNarrow, useWidth } from '../ui/use-size.ts';
 import { GraphDrawing } from './graph-drawing.tsx';
 import { layOutGraph } from './graph-layout.ts';
+import type { GraphSizes } from './graph-layout.ts';
 import { nodeInDirection } from './graph-moves.ts';
 import { TaskDetail } from './task-detail.tsx';
 import { nodeFigures, taskGraphOf, taskSentence, taskWords } from './task-graph.ts';
@@ -24,7 +25,10 @@ export const Tasks = ({ store }: PaneProps) => {
   const [chosen, setChosen] = useState<string | null>(null);
   const states = [...view.tasks.values()].map(({ id, status }) => `${id} ${status}`).join();
   const reports = useLoaded(async () => (view.tasks.size === 0 ? [] : source.value.tasks(run)), [run, states]);
-  const now = useNow(store.state.value === 'live');
+  const isLive = store.state.value === 'live';
+  const time = useNow(isLive);
+  // Of a run that nobody continues, nothing happened since its last event.
+  const now = isLive ? time : (store.view.lastAt ?? time);
   useEffect(() => {
     if (view.tasks.size > 0) announcement.value = taskSentence(view.tasks.values());
   }, [states]);
@@ -148,20 +152,20 @@ const withoutTeam = ({ nodes, edges, columns }: TaskGraph): TaskGraph => ({
   columns,
 });
 
+const roomy = { width: 178, height: 102, rowGap: 32, label: 54, margin: 34 };
+const tight = { ...roomy, label: 44, margin: 18 };
+const narrow = { width: 150, height: 86, rowGap: 20, label: 0, margin: 16 };
+
 /** Wider gaps where there is room for them, narrower boxes where there is none. */
 const fittedLayout = ({ nodes, edges }: TaskGraph, width: number, isNarrow: boolean) => {
-  const sizes = isNarrow
-    ? { width: 150, height: 86, rowGap: 20, label: 0, margin: 16 }
-    : { width: 178, height: 102, rowGap: 32, label: 54, margin: 34 };
-  const layout = layOutGraph(nodes, edges, sizes);
+  const layOut = (sizes: GraphSizes) => layOutGraph(nodes, edges, sizes);
+  const layout = layOut(isNarrow ? narrow : roomy);
   const gaps = Math.max(0, ...nodes.map(({ column }) => column));
   const spare = width - layout.width;
-  if (gaps === 0 || isNarrow || width === 0 || spare === 0) return layout;
-  const fitted =
-    spare > 0
-      ? { label: sizes.label + Math.min(56, Math.floor(spare / gaps)) }
-      : { width: Math.max(140, sizes.width + Math.floor(spare / (gaps + 1))) };
-  return layOutGraph(nodes, edges, { ...sizes, ...fitted });
+  if (gaps === 0 || isNarrow || width === 0) return layout;
+  if (spare >= 0) return layOut({ ...roomy, label: roomy.label + Math.min(56, Math.floor(spare / gaps)) });
+  const missing = layOut(tight).width - width;
+  return layOut({ ...tight, width: Math.max(130, tight.width - Math.max(0, Math.ceil(missing / (gaps + 1)))) });
 };
 
 const nextInList = ({ nodes }: TaskGraph, id: string, key: string): string | undefined => {

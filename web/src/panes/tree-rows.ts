@@ -62,9 +62,10 @@ export const treeRows = (view: RunView, toggled: ReadonlySet<string>): readonly 
   return rows;
 };
 
-const statusOf = ({ status, activities }: CellView): string => {
+const statusOf = ({ status, activities, idle }: CellView): string => {
   if (status !== null) return status;
-  return [...activities.values()].some(({ type }) => type === 'question') ? 'waiting' : 'running';
+  if ([...activities.values()].some(({ type }) => type === 'question')) return 'waiting';
+  return idle && activities.size === 0 ? 'idle' : 'running';
 };
 
 /** Failed and waiting ones are never folded: they are what one looks for. */
@@ -74,7 +75,7 @@ const groupAlike = (siblings: readonly CellView[]): readonly (readonly CellView[
   const alike = Map.groupBy(siblings, keyOf);
   return siblings.flatMap((cell) => {
     const group = alike.get(keyOf(cell))!;
-    const isFolded = group.length >= foldedFrom && ['completed', 'running'].includes(statusOf(cell));
+    const isFolded = group.length >= foldedFrom && ['completed', 'running', 'idle'].includes(statusOf(cell));
     if (!isFolded) return [[cell]];
     return group[0] === cell ? [group] : [];
   });

@@ -14,7 +14,10 @@ import type { TreeRow } from './tree-rows.ts';
 export const Tree = ({ store }: PaneProps) => {
   void store.version.value;
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
-  const now = useNow(store.state.value === 'live');
+  const isLive = store.state.value === 'live';
+  const time = useNow(isLive);
+  // Of a run that nobody continues, nothing happened since its last event.
+  const now = isLive ? time : (store.view.lastAt ?? time);
   const { view } = store;
   const rows = treeRows(view, toggled);
   const at = rowOf(rows, address.value.cell);

@@ -7,7 +7,7 @@ import { Empty, Problem, statusLooks } from '../ui/parts.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { useNarrow } from '../ui/use-size.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
-import { FirstVisit } from './first-visit.tsx';
+import { FirstVisit } from '../shell/welcome.tsx';
 import {
   filters,
   keepListCurrent,

@@ -44,7 +44,8 @@ export const narrowPane = signal<'chat' | 'run' | 'xray'>('chat');
 
 export const Workbench = () => {
   const store = run.value;
-  const { cell, crossing, agent, conversation } = address.value;
+  const { cell, crossing, agent, conversation, pane } = address.value;
+  const hasOwnDetails = pane === 'tasks' || pane === 'mail';
   useNewestRuns(store === null);
   if (store === null && source.value.kept) return null;
   if (store === null && agent === undefined && conversation === undefined && outgoing.value === null) {
@@ -62,7 +63,8 @@ export const Workbench = () => {
       </section>
       {store === null ? null : (
         <section class={`workbench-xray ${hasSelection ? 'is-open' : ''}`} aria-label="X-ray">
-          <Inspector store={store} />
+          {/* Where it is not seen, it takes no keys. */}
+          {hasOwnDetails && narrowPane.value !== 'xray' ? null : <Inspector store={store} />}
         </section>
       )}
       <BottomBar />
