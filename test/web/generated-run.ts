@@ -29,6 +29,9 @@ export const randomOf = (seed: number): ((below: number) => number) => {
   };
 };
 
+/** Since 1970, as in a log. */
+const startedAt = 1_790_000_000_000;
+
 const agents = ['lead', 'researcher', 'engineer', 'writer', 'critic', 'clerk', 'an agent with a rather long name'];
 const otherKinds: readonly CrossingKind[] = [
   'share',
@@ -135,7 +138,7 @@ export const generatedEvents = (shape: Shape): readonly DurableEvent[] => {
     add(at, cell, { type: 'session-end', status, error, spent: {} });
     return at;
   };
-  const end = live(null, 1_000_000, 0);
+  const end = live(null, startedAt, 0);
   for (let message = 0; message < mail; message++) {
     const [from, to] = [lives[random(lives.length)]!, lives[random(lives.length)]!];
     const [early, late] = [Math.max(from.from, to.from), Math.min(from.to, to.to)];
@@ -145,7 +148,7 @@ export const generatedEvents = (shape: Shape): readonly DurableEvent[] => {
     cross(at, from.cell, otherKinds[random(otherKinds.length)]!, source, to.cell);
   }
   made.sort((a, b) => a.at - b.at);
-  const cut = isLive ? 1_000_000 + (end - 1_000_000) * (0.2 + random(70) / 100) : Infinity;
+  const cut = isLive ? startedAt + (end - startedAt) * (0.2 + random(70) / 100) : Infinity;
   const shown = made.filter(({ at }) => at <= cut);
   if (isLive && random(2) === 0) {
     const asks = lives.find(({ from, to }) => from <= cut && to > cut)?.cell;
@@ -178,7 +181,8 @@ export const largeRunEvents = (events: number): readonly DurableEvent[] => {
     const parent = lives[Math.floor((index - 1) / 6)];
     const agent = parent === undefined ? 'lead' : agents[1 + random(agents.length - 1)]!;
     const cell = `${agent}-${index}`;
-    const [early, late] = parent === undefined ? [0, 60_000 + 40 * cells] : [parent.from, parent.to];
+    const [early, late] =
+      parent === undefined ? [startedAt, startedAt + 60_000 + 40 * cells] : [parent.from, parent.to];
     const from = early + (parent === undefined ? 0 : 10 + random(Math.max(1, (late - early) / 3)));
     const to = late - (parent === undefined ? 0 : 10 + random(Math.max(1, (late - early) / 3)));
     const depth = parent === undefined ? 0 : parent.depth + 1;

@@ -259,11 +259,14 @@ test('where lanes would be too low they merge with a count, but nothing refused,
   expect(merged).toBeGreaterThan(30);
 });
 
-test('idle time over 1.5 s shrinks to a fixed piece', () => {
+test('idle time over 1.5 s shrinks to a piece of a fixed width, and the root says how long it was', () => {
   const view = generatedView({ seed: 3, depth: 1, cells: 3, idleMs: 600_000, requests: 6 });
-  const { scale } = layoutRooms(planRooms(view), sizes[1]!);
-  expect(scale.idles.length).toBeGreaterThan(1);
-  for (const { left, right } of scale.idles) expect(right - left).toBeLessThan(90);
+  const layout = layoutRooms(planRooms(view), sizes[1]!);
+  const { idles } = layout.scale;
+  expect(idles.length).toBeGreaterThan(1);
+  expect(new Set(idles.map(({ left, right }) => Math.round(right - left)))).toEqual(new Set([60]));
+  const { texts } = roomInside(layout, layout.rooms[0]!, measure);
+  expect(texts.filter(({ text }) => text.endsWith('10m00s')).length).toBeGreaterThan(2);
 });
 
 test('in simulated runs it holds too', async () => {

@@ -1,5 +1,6 @@
 // Runs in a browser: draws a large run as a person would look at it, and says how long each frame kept the main thread.
-import { detailsOf, drawScene } from '../../web/src/rooms/draw.ts';
+import { detailsOf } from '../../web/src/rooms/details.ts';
+import { drawScene } from '../../web/src/rooms/draw.ts';
 import type { Lit } from '../../web/src/rooms/draw.ts';
 import { layoutRooms, naturalSize } from '../../web/src/rooms/layout.ts';
 import type { RoomsLayout } from '../../web/src/rooms/layout.ts';
@@ -41,7 +42,7 @@ const measureFrames = (context: CanvasRenderingContext2D, layout: RoomsLayout, t
   const size = { width: context.canvas.width, height: context.canvas.height };
   const fastest = new Float64Array(count).fill(Infinity);
   for (let round = 0; round < rounds; round++) {
-    const details = detailsOf(layout, theme);
+    const details = detailsOf(layout, theme.measure);
     for (let frame = 0; frame < count; frame++) {
       const along = frame / count;
       const left = along * Math.max(0, layout.width - size.width);
@@ -56,7 +57,7 @@ const measureFrames = (context: CanvasRenderingContext2D, layout: RoomsLayout, t
         // Nothing that was recorded is left to be drawn later.
         context.getImageData(0, 0, 1, 1);
       });
-      fastest[frame] = Math.min(fastest[frame]!, ms);
+      fastest[frame] = Math.min(fastest[frame] ?? Infinity, ms);
     }
   }
   const times = [...fastest].sort((a, b) => a - b);

@@ -1,38 +1,11 @@
 // Rooms on one canvas: only what is in sight, found by binary search.
-import { axisTicks } from './axis.ts';
-import type { Tick } from './axis.ts';
+import type { Details } from './details.ts';
 import { drawInside, drawRoom, drawText } from './draw-room.ts';
 import type { RoomLook } from './draw-room.ts';
 import { drawMarks, drawShafts } from './draw-shafts.ts';
-import { roomInside } from './inside.ts';
-import type { RoomInside } from './inside.ts';
-import { roomLabels } from './labels.ts';
-import type { CrossingLabel } from './labels.ts';
 import { roomsBetween, shaftsBetween } from './layout.ts';
 import type { RoomsLayout, RoomShape } from './layout.ts';
 import type { Theme } from './theme.ts';
-
-/** What is inside and above rooms, made when they first come into sight. */
-export type Details = {
-  inside(room: RoomShape): RoomInside;
-  labels(room: RoomShape): readonly CrossingLabel[];
-  readonly ticks: readonly Tick[];
-};
-
-export const detailsOf = (layout: RoomsLayout, { measure }: Theme): Details => {
-  const insides = new Map<RoomShape, RoomInside>();
-  const labels = new Map<RoomShape, readonly CrossingLabel[]>();
-  const once = <T>(known: Map<RoomShape, T>, room: RoomShape, make: () => T): T => {
-    const found = known.get(room) ?? make();
-    known.set(room, found);
-    return found;
-  };
-  return {
-    inside: (room) => once(insides, room, () => roomInside(layout, room, measure)),
-    labels: (room) => once(labels, room, () => roomLabels(layout, room, measure)),
-    ticks: axisTicks(layout, measure),
-  };
-};
 
 export type Sight = { readonly left: number; readonly top: number; readonly width: number; readonly height: number };
 
@@ -107,7 +80,7 @@ const drawPart = (
     if (lit !== null && !lit.room(room.unit.index)) continue;
     const isSelected = room.unit.index === unit;
     const breaks = scale.idles
-      .filter((one) => one.left > room.left && one.right < room.right && one.right - one.left >= narrowestBreak)
+      .filter((one) => one.left >= room.left && one.right <= room.right && one.right - one.left >= narrowestBreak)
       .map((one) => (one.left + one.right) / 2);
     const look: RoomLook = { isSelected, op: isSelected ? selection.op : null, breaks, bg: theme.bg };
     drawRoom(context, theme, room, look);

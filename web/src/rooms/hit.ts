@@ -1,5 +1,5 @@
 // What is under a pointer, and what comes next with a key: by arithmetic, without asking the canvas.
-import type { Details } from './draw.ts';
+import type { Details } from './details.ts';
 import { roomsBetween, shaftsBetween } from './layout.ts';
 import type { RoomsLayout, RoomShape } from './layout.ts';
 import type { Line } from './shafts.ts';

@@ -94,27 +94,28 @@ const placeName = (layout: RoomsLayout, room: RoomShape, measure: Measure): read
   const name: PlacedText = { text, font: 'name', ink: 'ink', x, y, width };
   const second = secondText(layout, room);
   const wide = measure(second.text, 'second');
-  const isShown = right - left >= (second.ink === 'muted' && unit.rooms.length === 1 ? 230 : 120);
+  const isShown = right - left >= (second.isState ? 90 : 230);
   if (!isShown || x + width + 12 + wide > end) return [name];
-  return [name, { ...second, font: 'second', x: x + width + 12, y, width: wide }];
+  const { text: words, ink } = second;
+  return [name, { text: words, ink, font: 'second', x: x + width + 12, y, width: wide }];
 };
 
-const secondText = ({ arrangement: { plan } }: RoomsLayout, { unit }: RoomShape): { text: string; ink: Ink } => {
+/** How it stands, if that is more than what it did. */
+const secondText = ({ arrangement: { plan } }: RoomsLayout, { unit }: RoomShape) => {
   const { cell } = unit.room;
+  const state = (text: string, ink: Ink) => ({ text, ink, isState: true });
   if (unit.rooms.length > 1) {
     const isAlike = unit.rooms.every((one) => plan.rooms[one]!.cell.agent === cell.agent);
-    return { text: `${count(unit.rooms.length)} rooms${isAlike ? ' like this' : ''}`, ink: 'muted' };
+    return state(`${count(unit.rooms.length)} rooms${isAlike ? ' like this' : ''}`, 'muted');
   }
-  if (cell.status === 'cancelled')
-    return { text: plan.view.cancelledAt === null ? 'Stopped' : 'Stopped by you', ink: 'muted' };
+  if (hasFailed(cell)) return state(cell.error?.code ?? cell.status ?? '', 'stop');
+  if (cell.status === 'cancelled') return state(plan.view.cancelledAt === null ? 'Stopped' : 'Stopped by you', 'muted');
   const missing = cell.children.filter(({ ok }) => ok === false).length;
   if (cell.status === 'partial')
-    return { text: `Partial${missing > 0 ? `, ${plural(missing, 'child', 'children')} missing` : ''}`, ink: 'tool' };
-  const requests = plural(cell.requests.length, 'request');
-  const calls = cell.calls.length;
-  if (cell.requests.length === 0 && cell.children.length > 0)
-    return { text: plural(cell.children.length, 'agent'), ink: 'muted' };
-  return { text: calls > 0 ? `${requests}, ${plural(calls, 'tool call')}` : requests, ink: 'muted' };
+    return state(`Partial${missing > 0 ? `, ${plural(missing, 'child', 'children')} missing` : ''}`, 'tool');
+  const [requests, calls, children] = [cell.requests.length, cell.calls.length, cell.children.length];
+  const did = requests === 0 && children > 0 ? plural(children, 'agent') : plural(requests, 'request');
+  return { text: calls > 0 ? `${did}, ${plural(calls, 'tool call')}` : did, ink: 'muted' as const, isState: false };
 };
 
 const placeBars = ({ arrangement: { plan } }: RoomsLayout, cell: CellView, x: (at: number) => number): Bar[] => {
@@ -148,11 +149,7 @@ const placeFigures = (
   const questions = new Map(
     (layout.arrangement.plan.questionsOf.get(cell.cell) ?? []).map(({ asked }) => [asked.op, asked]),
   );
-  if (diamond !== null) {
-    row.block(diamond - 6, diamond + 6);
-    const at = (width: number) => [diamond + 11, diamond - 11 - width];
-    row.place([cell.error?.code ?? cell.status ?? ''], { at, ink: 'stop' });
-  }
+  if (diamond !== null) row.block(diamond - 6, diamond + 6);
   for (const { what, op, left, right, isOpen } of bars) {
     const limits = { at: () => [left + 6], from: left, to: right - 4 };
     const center = (width: number) => [(left + right - width) / 2];
@@ -191,13 +188,19 @@ const placeHanging = (cell: CellView, { pins, notches }: Marks, row: TextRow): v
   });
   cell.cuts.forEach((cut, index) => {
     const x = notches[index]!;
-    row.place([cutWords(cut)], { at: (width) => [x + 9, x - 9 - width], ink: 'tool' });
+    row.place(cutWords(cut), { at: (width) => [x + 9, x - 9 - width], ink: 'tool' });
   });
 };
 
-const cutWords = (cut: WindowCutView): string => {
-  if (cut.how !== 'clamped')
-    return `${plural(cut.messages, 'message')}, ${formatBytes(cut.bytesBefore)} → ${formatBytes(cut.bytesAfter)}`;
+/** From the longest to the shortest. */
+const cutWords = (cut: WindowCutView): readonly string[] => {
+  if (cut.how !== 'clamped') {
+    const kilobytes = `${inKilobytes(cut.bytesBefore)} → ${inKilobytes(cut.bytesAfter)} KB`;
+    return [`${plural(cut.messages, 'message')}, ${kilobytes}`, kilobytes];
+  }
   const now = compactNumber(cut.tokens);
-  return cut.was === null ? `window ${now}` : `window ${compactNumber(cut.was)} → ${now}`;
+  const sizes = cut.was === null ? now : `${compactNumber(cut.was)} → ${now}`;
+  return [`window ${sizes}`, sizes];
 };
+
+const inKilobytes = (bytes: number): string => String(Math.round(bytes / 100) / 10);

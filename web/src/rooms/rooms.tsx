@@ -81,7 +81,7 @@ const ZoomControl = ({ stage }: { readonly stage: Stage }) => {
   const [zoom, full] = [stage.zoom.value, stage.fullZoom.value];
   const isFit = zoom === 1 && full > 1;
   return (
-    <div class="rooms-zoom" role="group" aria-label="Zoom">
+    <div class={`rooms-zoom ${zoom === 1 && full === 1 ? 'is-needless' : ''}`} role="group" aria-label="Zoom">
       <button type="button" aria-pressed={isFit} onClick={() => stage.zoomTo(1)}>
         Fit
       </button>

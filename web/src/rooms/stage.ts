@@ -4,8 +4,10 @@
 //       time.
 import { signal } from '@preact/signals';
 import type { RunView } from '#headends/run-view';
-import { detailsOf, drawScene } from './draw.ts';
-import type { Details, Lit, Selection } from './draw.ts';
+import { detailsOf } from './details.ts';
+import type { Details } from './details.ts';
+import { drawScene } from './draw.ts';
+import type { Lit, Selection } from './draw.ts';
 import { hitAt } from './hit.ts';
 import type { Hit } from './hit.ts';
 import { layoutRooms, naturalSize } from './layout.ts';
@@ -192,7 +194,7 @@ export class Stage {
     if (this.#plan === null || canvas === null || this.#size.width === 0) return;
     this.#theme ??= readTheme(canvas);
     this.layout = layoutRooms(this.#plan, { ...this.#size, zoom: this.zoom.value });
-    this.details = detailsOf(this.layout, this.#theme);
+    this.details = detailsOf(this.layout, this.#theme.measure);
     const natural = naturalSize(this.#plan, this.#size);
     this.fullZoom.value = natural.zoom;
     this.naturalHeight.value = natural.height;

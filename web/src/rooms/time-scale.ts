@@ -61,6 +61,8 @@ export type TimeScaleInput = {
   readonly lastIdle: number;
 };
 
+/** Less than a millisecond, and enough to change a time since 1970. */
+const moment = 0.01;
 const fixedShare = 0.62;
 const tightRoom = 34;
 
@@ -105,7 +107,7 @@ export const scaleTime = (input: TimeScaleInput): TimeScale => {
     gapRight[gap] = x;
     x += gap < gaps - 1 ? hasColumn[gap]! * column : 0;
   }
-  const xAt = (at: number, gap = countBefore(times, at + 1e-6)): number => {
+  const xAt = (at: number, gap = countBefore(times, at + moment)): number => {
     const from = gap === 0 ? startedAt : times[gap - 1]!;
     const to = gap === gaps - 1 ? endsAt : times[gap]!;
     const [left, right] = [gapLeft[gap]!, gapRight[gap]!];
@@ -114,7 +116,7 @@ export const scaleTime = (input: TimeScaleInput): TimeScale => {
     return left + (right - left) * Math.min(1, Math.max(0, (timeWidth(at) - timeWidth(from)) / all));
   };
   const shownIdles = idles.map(({ from, to }) => {
-    const gap = countBefore(times, from + 1e-6);
+    const gap = countBefore(times, from + moment);
     return { left: xAt(from, gap), right: xAt(to, gap), ms: to - from };
   });
   return { width: x + margin, column, gapLeft, gapRight, perMs, idles: shownIdles, x: xAt };
