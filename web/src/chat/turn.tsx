@@ -7,6 +7,7 @@ import { questionEnd } from '../questions/question-words.ts';
 import type { RunStore } from '../run-store.ts';
 import { agents, announcement, mayAct, me, questions } from '../state.ts';
 import { Problem, Status, statusLooks } from '../ui/parts.tsx';
+import { RetryNotice } from '../ui/retry-notice.tsx';
 import { actionProblem, busy, resumeRun, stopped } from './actions.ts';
 import { MessageFiles } from './message-files.tsx';
 import { useRecordedText } from './recorded-text.ts';
@@ -24,14 +25,17 @@ export const Turn = ({ store }: TurnProps) => {
   void store.version.value;
   const { view, facts, state } = store;
   const root = view.cells.values().next().value;
-  const recorded = useRecordedText(store, root);
+  const { recorded, isReading } = useRecordedText(store, root);
   const status = turnStatus(store, root);
   const agent = root?.agent ?? facts.value?.agent ?? '';
   useEffect(() => {
     if (status !== null && state.value !== 'loading') announcement.value = `${agent}: ${statusLooks(status).words}`;
   }, [status]);
+  if (root === undefined && state.value === 'lost') return <Problem error={store.problem.value!} />;
   if (root === undefined) return facts.value === null ? null : <PersonMessage text={facts.value.goal} />;
   const items = turnItems(view, root, recorded);
+  // Words that come later would move those below them.
+  const isEarly = isReading && root.status !== null;
   const all = root.status === null ? items : withAnswer(items, facts.value?.output ?? '', root.endedAt ?? 0);
   const goal = facts.value?.goal ?? root.goal;
   return (
@@ -45,10 +49,10 @@ export const Turn = ({ store }: TurnProps) => {
       {all.length > shownItems ? (
         <p class="muted">{all.length - shownItems} earlier entries are in the transcript.</p>
       ) : null}
-      {all.slice(-shownItems).map((item) => (
+      {(isEarly ? [] : all.slice(-shownItems)).map((item) => (
         <Item key={itemKey(item)} store={store} root={root} item={item} />
       ))}
-      <TurnEnd store={store} root={root} status={status ?? 'running'} />
+      {isEarly ? null : <TurnEnd store={store} root={root} status={status ?? 'running'} />}
     </section>
   );
 };
@@ -161,6 +165,7 @@ const TurnEnd = ({ store, root, status }: TurnEndProps) => {
         />
       )}
       {failed?.run === run ? <Problem error={failed.error} /> : null}
+      {store.retryAt.value === null || store.problem.value === null ? null : <RetryNotice at={store.retryAt.value} />}
     </div>
   );
 };

@@ -22,7 +22,7 @@ export const Header = () => (
           class={`header-link ${page === 'questions' && questions.value.length > 0 ? 'is-urgent' : ''}`}
           aria-current={address.value.page === page ? 'page' : undefined}
         >
-          {titles[page]}
+          <span>{titles[page]}</span>
           {page === 'questions' && questions.value.length > 0 ? <b class="count">{questions.value.length}</b> : null}
         </a>
       ))}

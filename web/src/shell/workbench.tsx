@@ -8,9 +8,9 @@ import { outgoing } from '../chat/outbox.ts';
 import { Rooms } from '../rooms/rooms.tsx';
 import type { RunStore } from '../run-store.ts';
 import { run, source } from '../state.ts';
-import { useClock } from '../ui/clock.ts';
 import { later } from '../ui/later.tsx';
 import { Problem } from '../ui/parts.tsx';
+import { RetryNotice } from '../ui/retry-notice.tsx';
 import { FirstVisit, newestRuns, useNewestRuns, Welcome } from './welcome.tsx';
 
 export type PaneProps = { readonly store: RunStore };
@@ -99,15 +99,6 @@ const RunPane = ({ store }: PaneProps) => {
         <View store={store} />
       </div>
     </>
-  );
-};
-
-const RetryNotice = ({ at }: { readonly at: number }) => {
-  const seconds = Math.max(0, Math.ceil((at - useClock()) / 1000));
-  return (
-    <div class="notice">
-      The server does not answer. The run goes on; trying again{seconds === 0 ? '.' : ` in ${seconds} s.`}
-    </div>
   );
 };
 
