@@ -2,11 +2,11 @@
 import { useEffect } from 'preact/hooks';
 import { formatDuration, money, plural } from '#headends/run-view';
 import type { CellView, QuestionView } from '#headends/run-view';
-import { QuestionCard } from '../questions/question-card.tsx';
 import { questionEnd } from '../questions/question-words.ts';
 import type { RunStore } from '../run-store.ts';
 import { agents, announcement, mayAct, me, questions } from '../state.ts';
 import { Problem, Status, statusLooks } from '../ui/parts.tsx';
+import { later } from '../ui/later.tsx';
 import { RetryNotice } from '../ui/retry-notice.tsx';
 import { actionProblem, busy, resumeRun, stopped } from './actions.ts';
 import { MessageFiles } from './message-files.tsx';
@@ -17,11 +17,15 @@ import { itemKey, standingStill, turnItems, withAnswer } from './turn-items.ts';
 import type { TurnItem } from './turn-items.ts';
 import { hourMinute, toolLabel, totalUsd, workedMs } from './words.ts';
 
-export type TurnProps = { readonly store: RunStore };
+type TurnProps = { readonly store: RunStore };
+/** The tries of this turn, if the conversation knows them. */
+type VersionProps = { readonly versions?: readonly string[] | undefined };
 
 const shownItems = 200;
 
-export const Turn = ({ store }: TurnProps) => {
+const QuestionCard = later(() => import('../questions/question-card.tsx').then(({ QuestionCard: view }) => view));
+
+export const Turn = ({ store, versions }: TurnProps & VersionProps) => {
   void store.version.value;
   const { view, facts, state } = store;
   const root = view.cells.values().next().value;
@@ -52,7 +56,7 @@ export const Turn = ({ store }: TurnProps) => {
       {(isEarly ? [] : all.slice(-shownItems)).map((item) => (
         <Item key={itemKey(item)} store={store} root={root} item={item} />
       ))}
-      {isEarly ? null : <TurnEnd store={store} root={root} status={status ?? 'running'} />}
+      {isEarly ? null : <TurnEnd store={store} root={root} status={status ?? 'running'} versions={versions} />}
     </section>
   );
 };
@@ -146,7 +150,7 @@ const askedIn = (asker: CellView | undefined, { asked }: QuestionView): string |
 
 type TurnEndProps = TurnProps & { readonly root: CellView; readonly status: string };
 
-const TurnEnd = ({ store, root, status }: TurnEndProps) => {
+const TurnEnd = ({ store, root, status, versions }: TurnEndProps & VersionProps) => {
   void store.version.value;
   const { run, facts } = store;
   const failed = actionProblem.value;
@@ -158,6 +162,7 @@ const TurnEnd = ({ store, root, status }: TurnEndProps) => {
           run={run}
           agent={root.agent}
           store={store}
+          versions={versions}
           words={[formatDuration(workedMs(root, 0)), money(totalUsd(store.view))]}
           isRetryable={
             facts.value?.caller === undefined || facts.value.caller === me.value?.name || me.value?.operator === true

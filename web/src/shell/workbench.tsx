@@ -11,7 +11,7 @@ import { run, source } from '../state.ts';
 import { later } from '../ui/later.tsx';
 import { Problem } from '../ui/parts.tsx';
 import { RetryNotice } from '../ui/retry-notice.tsx';
-import { FirstVisit, newestRuns, useNewestRuns, Welcome } from './welcome.tsx';
+import { newestRuns, useNewestRuns } from './newest-runs.ts';
 
 export type PaneProps = { readonly store: RunStore };
 
@@ -26,6 +26,8 @@ const views: Readonly<Record<Pane, ComponentType<PaneProps>>> = {
   audit: later(() => import('../panes/audit.tsx').then(({ Audit }) => Audit)),
 };
 
+const FirstVisit = later(() => import('./welcome.tsx').then(({ FirstVisit: view }) => view));
+const Welcome = later(() => import('./welcome.tsx').then(({ Welcome: view }) => view));
 const Inspector = later<PaneProps>(() => import('../xray/inspector.tsx').then(({ Inspector: view }) => view));
 
 const titles: Readonly<Record<Pane, string>> = {
