@@ -13,7 +13,7 @@ import { Status } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
 import { Composer } from './composer.tsx';
 import { readConversations, readTurns, shownAgent, shownConversation } from './context.ts';
-import type { ConversationTurn } from './context.ts';
+import type { ConversationTurn, ConversationTurns } from './context.ts';
 import { draft, outgoing, resumeOutgoing, takeBack, waitsFor } from './outbox.ts';
 import { AgentHead, PersonMessage, Turn } from './turn.tsx';
 import { TurnFigures } from './turn-figures.tsx';
@@ -21,7 +21,7 @@ import { TurnFigures } from './turn-figures.tsx';
 export const Chat = () => {
   const store = run.value;
   const agent = shownAgent.value;
-  const turns = useTurns(store, agent, shownConversation.value);
+  const { turns, more } = useTurns(store, agent, shownConversation.value);
   const facts = agents.value.find(({ name }) => name === agent);
   useNextQuestion();
   useEffect(resumeOutgoing, []);
@@ -33,7 +33,7 @@ export const Chat = () => {
   }, [facts?.output?.format]);
   const scroller = useRef<HTMLDivElement>(null);
   useStickiness(scroller, store);
-  const at = store === null ? -1 : turns.findIndex((turn) => turn.run === store.run);
+  const at = store === null ? -1 : turns.findIndex((turn) => isTurnOf(turn, store.run));
   const before = at === -1 ? turns : turns.slice(0, at);
   const after = at === -1 ? [] : turns.slice(at + 1);
   const isEmpty = turns.length === 0 && store === null && outgoing.value === null;
@@ -41,10 +41,11 @@ export const Chat = () => {
     <>
       <div class="thread" ref={scroller} tabIndex={0} role="log" aria-live="off" aria-label="Messages">
         <div class="thread-inner">
+          {more === true ? <p class="muted">Earlier turns are among the runs.</p> : null}
           {before.map((turn) => (
             <PastTurn key={turn.run} turn={turn} agent={agent!} />
           ))}
-          {store === null ? null : <Turn key={store.run} store={store} />}
+          {store === null ? null : <Turn key={store.run} store={store} versions={turns[at]?.versions} />}
           {after.map((turn) => (
             <PastTurn key={turn.run} turn={turn} agent={agent!} />
           ))}
@@ -58,20 +59,26 @@ export const Chat = () => {
 };
 
 /** The turns of the shown conversation. Without a run, its newest one is shown. */
-const useTurns = (store: RunStore | null, agent: string | null, name: string | null): readonly ConversationTurn[] => {
+const useTurns = (store: RunStore | null, agent: string | null, name: string | null): ConversationTurns => {
   const key = `${agent} ${name}`;
   const isEnded = store?.state.value === 'ended';
   const { value } = useLoaded(
-    async () => ({ key, turns: agent === null || name === null ? null : await readTurns(agent, name) }),
+    async () => ({ key, read: agent === null || name === null ? null : await readTurns(agent, name) }),
     [key, store?.run, isEnded],
   );
-  const turns = value?.key === key ? (value.turns ?? []) : [];
-  const newest = store === null ? turns.at(-1)?.run : undefined;
+  const known = (value?.key === key ? value.read : null) ?? noTurns;
+  const newest = store === null ? known.turns.at(-1)?.run : undefined;
   useEffect(() => {
     if (newest !== undefined) select({ run: newest });
   }, [newest]);
-  return turns;
+  return known;
 };
+
+const noTurns: ConversationTurns = { turns: [] };
+
+/** Also of a run that was tried again: it is still shown in its place. */
+const isTurnOf = ({ run: id, versions = [] }: ConversationTurn, shown: string): boolean =>
+  id === shown || versions.includes(shown);
 
 /** The end stays in sight while it grows, unless somebody has scrolled away. A run that has ended is shown from its beginning. */
 const useStickiness = (scroller: RefObject<HTMLDivElement | null>, store: RunStore | null): void => {
@@ -130,6 +137,7 @@ const PastTurn = ({ turn, agent }: { readonly turn: ConversationTurn; readonly a
         run={id}
         agent={agent}
         store={null}
+        versions={turn.versions}
         words={[
           ...(endedAt === null ? [] : [formatDuration(spent?.ms ?? endedAt - startedAt)]),
           ...(spent === null ? [] : [money(spent.usd)]),

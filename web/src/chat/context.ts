@@ -14,7 +14,12 @@ export type ConversationTurn = {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly spent: Spent | null;
+  /** The runs that were this turn at some time, oldest first. */
+  readonly versions?: readonly string[];
 };
+
+/** `more`: there are turns before these. */
+export type ConversationTurns = { readonly turns: readonly ConversationTurn[]; readonly more?: boolean };
 
 export const shownAgent = computed(
   () => address.value.agent ?? run.value?.facts.value?.agent ?? agents.value[0]?.name ?? null,
@@ -40,9 +45,8 @@ export const readConversations = async (agent: string): Promise<void> => {
 };
 
 /** The turns of a conversation, oldest first; null: the server cannot say. */
-export const readTurns = async (agent: string, name: string): Promise<readonly ConversationTurn[] | null> => {
+export const readTurns = async (agent: string, name: string): Promise<ConversationTurns | null> => {
   if (source.value.kept) return null;
   const path = `/conversations/${encodeURIComponent(agent)}/${encodeURIComponent(name)}`;
-  const read = await source.value.get<{ turns: readonly ConversationTurn[] }>(path).catch(() => null);
-  return read?.turns ?? null;
+  return source.value.get<ConversationTurns>(path).catch(() => null);
 };

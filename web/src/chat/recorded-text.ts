@@ -12,9 +12,13 @@ const none: ReadonlyMap<number, string> = new Map();
 /** Who does not see contents has the answers only. */
 export const seesContents = (): boolean => me.value?.sees === 'contents';
 
-export const useRecordedText = ({ run }: RunStore, cell: CellView | undefined): RecordedText => {
-  const [texts, setTexts] = useState(none);
-  const recorded: RecordedText = (op) => texts.get(op);
+/** `isReading`: nothing is known yet, but will be soon. */
+export const useRecordedText = (
+  { run }: RunStore,
+  cell: CellView | undefined,
+): { readonly recorded: RecordedText; readonly isReading: boolean } => {
+  const [texts, setTexts] = useState<ReadonlyMap<number, string> | null>(null);
+  const recorded: RecordedText = (op) => texts?.get(op);
   const isMissing = seesContents() && cell !== undefined && isTextMissing(cell, recorded);
   const ended = isMissing ? cell.requests.filter(({ endedAt }) => endedAt !== null).length : 0;
   useEffect(() => {
@@ -22,13 +26,13 @@ export const useRecordedText = ({ run }: RunStore, cell: CellView | undefined): 
     let isWanted = true;
     source.value.transcript(run, { cell: cell!.cell }).then(
       ({ cells }) => isWanted && setTexts(textsOf(cells[0])),
-      () => undefined,
+      () => isWanted && setTexts(none),
     );
     return () => {
       isWanted = false;
     };
   }, [run, cell?.cell, ended]);
-  return recorded;
+  return { recorded, isReading: isMissing && texts === null };
 };
 
 const textsOf = (cell: TranscriptCell | undefined): ReadonlyMap<number, string> =>

@@ -99,7 +99,7 @@ const rowAbout = (cell: CellView | undefined, isWaiting: boolean) => {
 /** What an agent below the root wrote and called. */
 const CellWords = ({ store, cell }: InRun & { readonly cell: CellView }) => {
   void store.version.value;
-  const items = turnItems(store.view, cell, useRecordedText(store, cell));
+  const items = turnItems(store.view, cell, useRecordedText(store, cell).recorded);
   return (
     <div class="chat-inner">
       {cell.goal === '' ? null : <p class="chat-inner-goal">{cell.goal}</p>}

@@ -11,11 +11,13 @@ type TurnFiguresProps = {
   readonly agent: string;
   /** The shown run; null: another turn of the conversation. */
   readonly store: RunStore | null;
+  /** The tries of this turn; undefined: to be found. */
+  readonly versions: readonly string[] | undefined;
   readonly words: readonly string[];
   readonly isRetryable: boolean;
 };
 
-export const TurnFigures = ({ run, agent, store, words, isRetryable }: TurnFiguresProps) => {
+export const TurnFigures = ({ run, agent, store, versions, words, isRetryable }: TurnFiguresProps) => {
   const canAct = mayAct.value && isRetryable;
   const retry = (): void => void retryRun(run, store);
   const branch = (): void => void branchFrom(run, agent);
@@ -24,7 +26,7 @@ export const TurnFigures = ({ run, agent, store, words, isRetryable }: TurnFigur
   return (
     <div class="turn-figures">
       <span class="muted">{words.join(' · ')}</span>
-      {store === null ? null : <Versions run={run} agent={agent} />}
+      <Versions run={run} agent={agent} known={store === null ? (versions ?? []) : versions} />
       <span class="turn-space" />
       {store === null ? (
         <button type="button" class="button small" onClick={() => showRun(run)}>
@@ -45,20 +47,27 @@ export const TurnFigures = ({ run, agent, store, words, isRetryable }: TurnFigur
   );
 };
 
+type VersionsProps = {
+  readonly run: string;
+  readonly agent: string;
+  readonly known: readonly string[] | undefined;
+};
+
 /** ‹ 1 of 2 ›: the turn was tried more than once, and each try is kept. */
-const Versions = ({ run, agent }: { readonly run: string; readonly agent: string }) => {
-  const [all, setAll] = useState<readonly string[]>([]);
+const Versions = ({ run, agent, known }: VersionsProps) => {
+  const [found, setFound] = useState<readonly string[]>([]);
+  const all = known ?? found;
   useEffect(() => {
     let isWanted = true;
-    if (!source.value.kept)
+    if (!source.value.kept && known === undefined)
       source.value.runs({ agent, limit: 100 }).then(
-        ({ runs }) => isWanted && setAll(versionsOf(run, runs)),
+        ({ runs }) => isWanted && setFound(versionsOf(run, runs)),
         () => undefined,
       );
     return () => {
       isWanted = false;
     };
-  }, [run]);
+  }, [run, known === undefined]);
   const at = all.indexOf(run);
   if (all.length < 2 || at === -1) return null;
   const to = (step: number, label: string, sign: string) => (

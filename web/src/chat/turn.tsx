@@ -2,11 +2,12 @@
 import { useEffect } from 'preact/hooks';
 import { formatDuration, money, plural } from '#headends/run-view';
 import type { CellView, QuestionView } from '#headends/run-view';
-import { QuestionCard } from '../questions/question-card.tsx';
 import { questionEnd } from '../questions/question-words.ts';
 import type { RunStore } from '../run-store.ts';
 import { agents, announcement, mayAct, me, questions } from '../state.ts';
 import { Problem, Status, statusLooks } from '../ui/parts.tsx';
+import { later } from '../ui/later.tsx';
+import { RetryNotice } from '../ui/retry-notice.tsx';
 import { actionProblem, busy, resumeRun, stopped } from './actions.ts';
 import { MessageFiles } from './message-files.tsx';
 import { useRecordedText } from './recorded-text.ts';
@@ -16,22 +17,29 @@ import { itemKey, standingStill, turnItems, withAnswer } from './turn-items.ts';
 import type { TurnItem } from './turn-items.ts';
 import { hourMinute, toolLabel, totalUsd, workedMs } from './words.ts';
 
-export type TurnProps = { readonly store: RunStore };
+type TurnProps = { readonly store: RunStore };
+/** The tries of this turn, if the conversation knows them. */
+type VersionProps = { readonly versions?: readonly string[] | undefined };
 
 const shownItems = 200;
 
-export const Turn = ({ store }: TurnProps) => {
+const QuestionCard = later(() => import('../questions/question-card.tsx').then(({ QuestionCard: view }) => view));
+
+export const Turn = ({ store, versions }: TurnProps & VersionProps) => {
   void store.version.value;
   const { view, facts, state } = store;
   const root = view.cells.values().next().value;
-  const recorded = useRecordedText(store, root);
+  const { recorded, isReading } = useRecordedText(store, root);
   const status = turnStatus(store, root);
   const agent = root?.agent ?? facts.value?.agent ?? '';
   useEffect(() => {
     if (status !== null && state.value !== 'loading') announcement.value = `${agent}: ${statusLooks(status).words}`;
   }, [status]);
+  if (root === undefined && state.value === 'lost') return <Problem error={store.problem.value!} />;
   if (root === undefined) return facts.value === null ? null : <PersonMessage text={facts.value.goal} />;
   const items = turnItems(view, root, recorded);
+  // Words that come later would move those below them.
+  const isEarly = isReading && root.status !== null;
   const all = root.status === null ? items : withAnswer(items, facts.value?.output ?? '', root.endedAt ?? 0);
   const goal = facts.value?.goal ?? root.goal;
   return (
@@ -45,10 +53,10 @@ export const Turn = ({ store }: TurnProps) => {
       {all.length > shownItems ? (
         <p class="muted">{all.length - shownItems} earlier entries are in the transcript.</p>
       ) : null}
-      {all.slice(-shownItems).map((item) => (
+      {(isEarly ? [] : all.slice(-shownItems)).map((item) => (
         <Item key={itemKey(item)} store={store} root={root} item={item} />
       ))}
-      <TurnEnd store={store} root={root} status={status ?? 'running'} />
+      {isEarly ? null : <TurnEnd store={store} root={root} status={status ?? 'running'} versions={versions} />}
     </section>
   );
 };
@@ -142,7 +150,7 @@ const askedIn = (asker: CellView | undefined, { asked }: QuestionView): string |
 
 type TurnEndProps = TurnProps & { readonly root: CellView; readonly status: string };
 
-const TurnEnd = ({ store, root, status }: TurnEndProps) => {
+const TurnEnd = ({ store, root, status, versions }: TurnEndProps & VersionProps) => {
   void store.version.value;
   const { run, facts } = store;
   const failed = actionProblem.value;
@@ -154,6 +162,7 @@ const TurnEnd = ({ store, root, status }: TurnEndProps) => {
           run={run}
           agent={root.agent}
           store={store}
+          versions={versions}
           words={[formatDuration(workedMs(root, 0)), money(totalUsd(store.view))]}
           isRetryable={
             facts.value?.caller === undefined || facts.value.caller === me.value?.name || me.value?.operator === true
@@ -161,6 +170,7 @@ const TurnEnd = ({ store, root, status }: TurnEndProps) => {
         />
       )}
       {failed?.run === run ? <Problem error={failed.error} /> : null}
+      {store.retryAt.value === null || store.problem.value === null ? null : <RetryNotice at={store.retryAt.value} />}
     </div>
   );
 };

@@ -129,6 +129,7 @@ const ToolQuestion = ({ question, answering, isAnswerable, hasFocus }: ToolQuest
         {step === 'edit' ? <ArgumentEditor text={edited} onText={setEdited} /> : <pre tabIndex={0}>{shown}</pre>}
         {isAnswerable && step === 'ask' ? (
           <Coverage
+            id={question.id}
             label={`${toolLabel(tool)} by ${agent} with these arguments`}
             remembers={remembers}
             onChange={setRemembers}
@@ -141,19 +142,21 @@ const ToolQuestion = ({ question, answering, isAnswerable, hasFocus }: ToolQuest
 };
 
 type CoverageProps = {
+  readonly id: string;
   readonly label: string;
   readonly remembers: boolean;
   readonly onChange: (remembers: boolean) => void;
 };
 
-const Coverage = ({ label, remembers, onChange }: CoverageProps) => (
+const Coverage = ({ id, label, remembers, onChange }: CoverageProps) => (
   <fieldset class="question-covers">
     <legend class="muted">Allowing covers</legend>
     <label>
-      <input type="radio" checked={!remembers} onChange={() => onChange(false)} /> <b>This call only</b>
+      <input type="radio" name={`covers ${id}`} checked={!remembers} onChange={() => onChange(false)} />{' '}
+      <b>This call only</b>
     </label>
     <label>
-      <input type="radio" checked={remembers} onChange={() => onChange(true)} />{' '}
+      <input type="radio" name={`covers ${id}`} checked={remembers} onChange={() => onChange(true)} />{' '}
       <span>
         {label}, <b>until this run ends</b>
       </span>

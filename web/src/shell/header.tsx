@@ -5,7 +5,7 @@ import type { Page } from '../address.ts';
 import { ChatCrumbs } from '../chat/crumbs.tsx';
 import { me, questions, run } from '../state.ts';
 import { Status, statusLooks } from '../ui/parts.tsx';
-import { newestRuns } from './welcome.tsx';
+import { newestRuns } from './newest-runs.ts';
 
 const titles: Readonly<Record<Page, string>> = { chat: 'Chat', runs: 'Runs', agents: 'Agents', questions: 'Questions' };
 
@@ -22,7 +22,7 @@ export const Header = () => (
           class={`header-link ${page === 'questions' && questions.value.length > 0 ? 'is-urgent' : ''}`}
           aria-current={address.value.page === page ? 'page' : undefined}
         >
-          {titles[page]}
+          <span>{titles[page]}</span>
           {page === 'questions' && questions.value.length > 0 ? <b class="count">{questions.value.length}</b> : null}
         </a>
       ))}

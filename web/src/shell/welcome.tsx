@@ -1,30 +1,13 @@
 // Shown while no run is selected: what this is, and where to begin.
-import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { plural } from '#headends/run-view';
 import { go } from '../address.ts';
 import { send } from '../chat/outbox.ts';
 import { conversationName } from '../chat/words.ts';
-import type { RunRow } from '../source.ts';
-import { agents, mayAct, me, source } from '../state.ts';
+import { agents, mayAct, me } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
 import { CopyButton, StatusMark } from '../ui/parts.tsx';
+import { newestRuns } from './newest-runs.ts';
 import { RoomsFigure } from './rooms-figure.tsx';
-
-const recentRuns = 6;
-
-/** The newest ones; null: not known yet. */
-export const newestRuns = signal<readonly RunRow[] | null>(null);
-
-export const useNewestRuns = (isNeeded: boolean): void => {
-  useEffect(() => {
-    if (!isNeeded) return;
-    source.value.runs({ limit: recentRuns }).then(
-      ({ runs }) => void (newestRuns.value = runs),
-      () => void (newestRuns.value = []),
-    );
-  }, [isNeeded]);
-};
 
 const title = 'Every agent in a room of its own';
 const promise = 'Nothing passes between rooms unless a grant allows it, and everything that passes is written down.';

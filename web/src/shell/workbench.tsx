@@ -8,10 +8,10 @@ import { outgoing } from '../chat/outbox.ts';
 import { Rooms } from '../rooms/rooms.tsx';
 import type { RunStore } from '../run-store.ts';
 import { run, source } from '../state.ts';
-import { useClock } from '../ui/clock.ts';
 import { later } from '../ui/later.tsx';
 import { Problem } from '../ui/parts.tsx';
-import { FirstVisit, newestRuns, useNewestRuns, Welcome } from './welcome.tsx';
+import { RetryNotice } from '../ui/retry-notice.tsx';
+import { newestRuns, useNewestRuns } from './newest-runs.ts';
 
 export type PaneProps = { readonly store: RunStore };
 
@@ -26,6 +26,8 @@ const views: Readonly<Record<Pane, ComponentType<PaneProps>>> = {
   audit: later(() => import('../panes/audit.tsx').then(({ Audit }) => Audit)),
 };
 
+const FirstVisit = later(() => import('./welcome.tsx').then(({ FirstVisit: view }) => view));
+const Welcome = later(() => import('./welcome.tsx').then(({ Welcome: view }) => view));
 const Inspector = later<PaneProps>(() => import('../xray/inspector.tsx').then(({ Inspector: view }) => view));
 
 const titles: Readonly<Record<Pane, string>> = {
@@ -101,15 +103,6 @@ const RunPane = ({ store }: PaneProps) => {
         <View store={store} />
       </div>
     </>
-  );
-};
-
-const RetryNotice = ({ at }: { readonly at: number }) => {
-  const seconds = Math.max(0, Math.ceil((at - useClock()) / 1000));
-  return (
-    <div class="notice">
-      The server does not answer. The run goes on; trying again{seconds === 0 ? '.' : ` in ${seconds} s.`}
-    </div>
   );
 };
 
