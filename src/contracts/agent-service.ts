@@ -5,14 +5,15 @@ import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { Cause } from './cause.ts';
 import type { Checkpoint, CheckpointDiff, CheckpointReport, ConversationRef } from './conversation.ts';
-import type { CellLedger } from './crossing.ts';
+import type { CellLedger, GrantName } from './crossing.ts';
 import type { DurableEvent, RunEvent } from './event.ts';
 import type { AnswerReceipt } from './answer.ts';
 import type { QuestionAnswer, QuestionReport } from './question.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
 import type { ReplayReport, RunDiff } from './replay-and-verify.ts';
-import type { AuditReport, CellWindow, Explanation, RunReport } from './runtime.ts';
+import type { MailReport } from './mail.ts';
+import type { AuditReport, CellWindow, DeadLetters, Explanation, RunReport } from './runtime.ts';
 import type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
@@ -122,7 +123,79 @@ export type ForkRequest = {
   /** `<cell>/<operation>`: the first operation that is not kept. `<cell>` alone: the start of the cell. */
   readonly at: string;
   /** Another goal for the run itself: only where its first cell starts. Goals of sub-agents are their callers' words. */
-  readonly goal?: string;
+  readonly goal?: string | undefined;
+  /** For operators, at any cell too: another model for its agent, and grants that the agent loses. */
+  readonly model?: string | undefined;
+  readonly withoutGrants?: readonly GrantName[] | undefined;
+};
+
+/** Which runs are listed, newest first. */
+export type RunListQuery = {
+  readonly most: number;
+  /** Only runs after this one in the list: older ones. */
+  readonly before?: string | undefined;
+  readonly agent?: string | undefined;
+  /** A state, such as `running`, or how it ended, such as `failed`. */
+  readonly state?: string | undefined;
+  /** Occurs in its goal, its id or the name of its agent, in small or capital letters. */
+  readonly text?: string | undefined;
+  /** Whether something was refused in it. */
+  readonly refused?: boolean | undefined;
+};
+
+/** `next`: the run after which the list goes on; null: there are no more. */
+export type RunPage = { readonly runs: readonly ListedRun[]; readonly next: string | null };
+
+export type ListedRun = RunSummary &
+  RunLogFacts & {
+    /** The conversation that it is or was a turn of. */
+    readonly conversation: ConversationRef | null;
+  };
+
+/** What the log of a run says about it. */
+export type RunLogFacts = {
+  /** How many contents crossed between its cells, and how many crossings were refused. */
+  readonly crossings: number;
+  readonly refused: number;
+  /** Set for a fork, and for a run that continues from a checkpoint. */
+  readonly fork: RunReport['fork'];
+};
+
+/** A conversation in a caller's list, under the name that it gave it; of another caller, with that caller's name before it. */
+export type CallerConversation = ConversationRef & {
+  readonly turns: number;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number;
+  /** Other agents that may read and write it. */
+  readonly attached: readonly string[];
+};
+
+export type CallerConversationReport = CallerConversation & {
+  /** The newest turns, oldest first. */
+  readonly turnList: readonly CallerTurn[];
+  /** Whether it has more turns, before these. */
+  readonly more: boolean;
+  /** Newest first. */
+  readonly checkpoints: readonly CallerCheckpoint[];
+  /** Conversations that begin as this one was at a checkpoint. */
+  readonly branches: readonly (ConversationRef & { readonly checkpoint: string })[];
+};
+
+export type CallerTurn = Pick<RunSummary, 'run' | 'agent' | 'goal' | 'startedAt' | 'endedAt' | 'spent'> & {
+  readonly status: RunReport['status'] | 'damaged';
+  readonly output: string;
+  /** The runs that were this turn at some time, oldest first, with the one that counts. */
+  readonly versions: readonly RunId[];
+};
+
+/** The conversations of a caller. Those of others are unknown to it: `conversation_unknown`. */
+export type CallerConversations = {
+  /** Newest first. */
+  list(caller: Caller, options?: { readonly agent?: string | undefined }): Promise<readonly CallerConversation[]>;
+  /** Its newest `most` turns. */
+  show(caller: Caller, conversation: ConversationRef, most: number): Promise<CallerConversationReport>;
+  /** Rejects with `conversation_shared` if others use it, unless forced. It can be restored by the operator. */
+  delete(caller: Caller, conversation: ConversationRef, options: { readonly force?: boolean }): Promise<void>;
 };
 
 export type ClientTool = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
@@ -208,6 +281,7 @@ export interface AgentService {
   readonly questions: CallerQuestions;
   /** What the tokens of its callers allow. */
   readonly accounts: CallerAccounts;
+  readonly conversations: CallerConversations;
   /** The agents this caller may use, in the configured order: none for one that may only watch, for whom whatever acts throws `watch_only`. */
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */
@@ -227,9 +301,15 @@ export interface AgentService {
   /**
    * Waits for a slot, then starts a run of this caller that keeps another one's log up to an operation, and its budget. Rejects with
    * `run_unknown` (also for runs of other callers), and with `fork_invalid`, also if the run's budget is above what the token allows
-   * now. Models, grants and variables are the operator's, so they stay as they were.
+   * now. Variables stay as they were, and so do models and grants, unless an operator changes them (`request_unsupported`).
    */
   forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun>;
+  /**
+   * Waits for a slot, then tries a run again from its start: a fork of it or, if it is a turn of a conversation, another version of that
+   * turn, with which the conversation goes on. The run itself is kept. Rejects with `run_unknown` (also for runs of other callers),
+   * `fork_invalid` or `checkpoint_invalid`, and with `conversation_busy` while a turn of the conversation runs.
+   */
+  retryRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun>;
   /**
    * Accepts results of calls that one run of this caller waits for, once there is a slot, and continues the run: all results or none.
    * If nobody owns the run, it is resumed first. Results that were taken before, sent again, continue a run that has not used them for
@@ -254,8 +334,10 @@ export interface AgentService {
   ): Promise<RunCommandResults[K]>;
   /** The state of the nth request of a run of this caller, counted from 1. Undefined: unknown, or no longer stored. */
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
-  /** Newest first, at most `most`. Says which of them wait for people. */
-  runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
+  /** Newest first, at most `most`. Says which of them wait for people. Rejects with `request_invalid` if `before` is not a run of this caller. */
+  runs(caller: Caller, query: RunListQuery): Promise<RunPage>;
+  /** Messages that will not be read, of the newest `runs` runs of this caller. */
+  deadLetters(caller: Caller, options: { readonly runs: number }): Promise<DeadLetters>;
   /** Rejects with `run_unknown`, also for runs of other callers. */
   find(caller: Caller, run: string): Promise<CallerRun>;
 }
@@ -350,6 +432,8 @@ export type CallerRun = {
   causes(answer?: string): Promise<readonly Cause[] | undefined>;
   /** Files of its dialog, with their bytes. */
   attachments(stored: readonly StoredAttachment[]): Promise<readonly Attachment[]>;
+  /** The conversation that it is or was a turn of, as its caller calls it. */
+  conversation(): Promise<ConversationRef | null>;
   /** The dialog of the run: its history, its goal, the messages between its caller and its agents, and its answer. */
   dialog(): Promise<readonly RunMessage[]>;
   /**
@@ -383,6 +467,7 @@ export type CallerRunReports = {
   windows(): Promise<readonly CellWindow[]>;
   ledger(): Promise<readonly CellLedger[]>;
   tasks(): Promise<readonly TaskReport[]>;
+  mail(): Promise<readonly MailReport[]>;
   /** Without the events, which are those of the run. */
   replay(): Promise<Omit<ReplayReport, 'events'>>;
   /**

@@ -93,6 +93,18 @@ export type ConversationSummary = ConversationRef & {
   readonly deletedAt: number | null;
 };
 
+/** The turns of one conversation that count, oldest first. */
+export type ConversationTurns = ConversationRef & { readonly turns: readonly ConversationTurn[] };
+
+export type ConversationTurn = {
+  readonly run: RunId;
+  readonly agent: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** The runs that were this turn at some time, oldest first, with the one that counts: all are kept. */
+  readonly versions: readonly RunId[];
+};
+
 /** A conversation with its messages, oldest first. */
 export type Conversation = ConversationSummary & { readonly entries: readonly Entry[] };
 

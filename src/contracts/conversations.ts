@@ -7,6 +7,7 @@ import type {
   Conversation,
   ConversationRef,
   ConversationSummary,
+  ConversationTurns,
 } from './conversation.ts';
 import type { RunSession } from './run-session.ts';
 
@@ -14,6 +15,8 @@ import type { RunSession } from './run-session.ts';
 export interface Conversations {
   /** Newest first, for one agent or all. Deleted conversations have `deletedAt`. */
   list(options?: { readonly agent?: string; readonly deleted?: boolean }): Promise<readonly ConversationSummary[]>;
+  /** The turns of all conversations that are not deleted. */
+  turns(): Promise<readonly ConversationTurns[]>;
   /** One conversation with its messages. Rejects with `conversation_unknown`. */
   show(conversation: ConversationRef): Promise<Conversation>;
   /** Writes it to its file under `conversations/`. Returns the path, or null in memory-only mode. */
@@ -46,8 +49,11 @@ export interface Checkpoints {
   list(options?: { readonly agent?: string; readonly caller?: string }): Promise<readonly Checkpoint[]>;
   /** What it holds. Rejects with `checkpoint_unknown`, or `checkpoint_invalid`. */
   show(id: string): Promise<CheckpointReport>;
-  /** Takes a checkpoint of a run as it is now, even if another process runs it. */
-  create(run: string, options?: { readonly label?: string }): Promise<Checkpoint>;
+  /**
+   * Takes a checkpoint of a run as it is now, even if another process runs it. `atStart`: as it was before its first operation, so that
+   * restoring it tries the whole run again.
+   */
+  create(run: string, options?: { readonly label?: string; readonly atStart?: boolean }): Promise<Checkpoint>;
   /** Resets its conversation to the checkpoint. If the run had not ended there, it continues as a new run; otherwise returns null. */
   restore(id: string, options?: ContinuationOptions): Promise<RunSession | null>;
   /**

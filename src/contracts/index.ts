@@ -40,6 +40,8 @@ export type {
   Conversation,
   ConversationRef,
   ConversationSummary,
+  ConversationTurn,
+  ConversationTurns,
   Entry,
   History,
   HistoryEntry,
@@ -233,6 +235,8 @@ export type {
   PlainRoute,
 } from './route.ts';
 export { readsAllRuns } from './agent-service.ts';
+export type { CallerConversation, CallerConversationReport, CallerConversations, CallerTurn } from './agent-service.ts';
+export type { ListedRun, RunListQuery, RunLogFacts, RunPage } from './agent-service.ts';
 export type { AllowanceUse, CallerAccount, CallerAccounts, ListedCaller } from './agent-service.ts';
 export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
 export type { FollowOptions } from './agent-service.ts';

@@ -346,6 +346,10 @@ export type RunReport = {
   readonly history: readonly HistoryEntry[];
   /** Set for a chat (a long-lived agent in a conversation): its conversation. */
   readonly chat?: ConversationRef;
+  /** The most that it may spend; null: nothing is capped. */
+  readonly budget: Budget | null;
+  /** Set for a fork, and for a run that continues from a checkpoint: the newest run whose log it keeps, and up to where. */
+  readonly fork: { readonly run: RunId; readonly at: string } | null;
   /** The format of its records, and the build that started it. */
   readonly recordedBy: RecordedBy | null;
   /** Other builds that continued it. */

@@ -27,7 +27,7 @@ test('without agents it shows the runs of the command line; with the agents of t
   const cwd = newFolder();
   const empty = await openStudio(cwd);
   expect(empty.agents).toEqual([]);
-  expect((await empty.ask('/v1/runs')).body).toEqual({ runs: [], more: false });
+  expect((await empty.ask('/v1/runs')).body).toEqual({ runs: [], more: false, next: null });
   expect((await empty.ask('/v1/me')).body).toMatchObject({ name: 'studio', operator: true, agents: 0 });
   empty.studio.kill('SIGINT');
   expect((await empty.studio.ended).code).toBe(0);

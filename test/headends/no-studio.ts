@@ -1,7 +1,22 @@
 // For services whose tests do not ask for what only the studio shows.
+import type { RunId } from '#base';
 import type { AgentService } from '#contracts';
 
-export const noStudio: Pick<AgentService, 'accounts'> = {
+const ref = { agent: 'writer', name: 'trip' };
+const conversation = { ...ref, turns: 1, updatedAt: 1, attached: ['scout'] };
+const turn = {
+  run: 'r1' as RunId,
+  agent: 'writer',
+  goal: 'Go.',
+  startedAt: 1,
+  endedAt: null,
+  spent: null,
+  status: 'running',
+  output: '',
+  versions: ['r0' as RunId, 'r1' as RunId],
+} as const;
+
+export const noStudio: Pick<AgentService, 'accounts' | 'conversations' | 'deadLetters' | 'retryRun'> = {
   accounts: {
     own: async ({ name }) => ({
       name,
@@ -29,4 +44,17 @@ export const noStudio: Pick<AgentService, 'accounts'> = {
       },
     ],
   },
+  conversations: {
+    list: async () => [conversation],
+    show: async () => ({
+      ...conversation,
+      turnList: [turn],
+      more: true,
+      checkpoints: [],
+      branches: [{ ...ref, checkpoint: 'c1' }],
+    }),
+    delete: async () => undefined,
+  },
+  deadLetters: async () => ({ letters: [], read: 1, unread: 2, damaged: [] }),
+  retryRun: () => Promise.reject(new Error('not used')),
 };

@@ -112,6 +112,18 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   ]),
   leak('an MCP session accepts messages of all callers', ['mcp-session-of-caller', 'if ($(test.left)) $(consequent)']),
   leak('the tokens of the server are shown to every caller', ['accounts-operator', '']),
+  leak(
+    'a list of conversations includes those of all callers',
+    ['conversations-of-caller', 'const $(declarations.0.id) = all;'],
+    [
+      'conversation-runs-of-caller',
+      'const $(declarations.0.id) = new Set((await cloister.runs()).map(({ run }) => run));',
+    ],
+  ),
+  leak('dead letters are searched in the runs of all callers', [
+    'dead-letters-by-caller',
+    'const $(declarations.0.id) = await archive.runs();',
+  ]),
   leak('the health of the server shows its stalls to every caller', ['health-operator', '']),
   leak('MCP streams are counted across callers', [
     'mcp-streams-of-caller',

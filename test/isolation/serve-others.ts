@@ -119,7 +119,15 @@ export const overlook = async (actor: Actor, rng: SeededRng, known: KnownIds): P
   const run = known.newestRun;
   const below = ['', '/messages', '/transcript', '/ledger', '/windows', '/tasks', '/questions', '/events?limit=50'];
   const paths = run === undefined ? [] : below.map((path) => `/v1/runs/${run}${path}`);
-  const path = rng.of([...paths, '/v1/runs', '/v1/questions', '/v1/checkpoints', '/v1/me', '/v1/callers']);
+  const path = rng.of([
+    ...paths,
+    '/v1/runs',
+    '/v1/questions',
+    '/v1/checkpoints',
+    '/v1/me',
+    '/v1/callers',
+    '/v1/conversations',
+  ]);
   await fetchAndRecord(actor, getRequest(actor, path));
 };
 

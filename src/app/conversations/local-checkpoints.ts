@@ -73,9 +73,9 @@ export class LocalCheckpoints implements Checkpoints {
     return reportCheckpoint(checkpoint, frames, !hasEnded(frames));
   }
 
-  async create(run: string, options: { label?: string } = {}): Promise<Checkpoint> {
-    checkOptions(options, { label: 'text' });
-    const { label = '' } = options;
+  async create(run: string, options: { label?: string; atStart?: boolean } = {}): Promise<Checkpoint> {
+    checkOptions(options, { label: 'text', atStart: 'flag' });
+    const { label = '', atStart = false } = options;
     if (label.length > labelCharsMax)
       throw new CloisterError(
         'name_invalid',
@@ -83,7 +83,7 @@ export class LocalCheckpoints implements Checkpoints {
       );
     const [id, redacted] = [parseRunId(run), this.#ports.redact(label)];
     const checkpoint = await retryOnConflict(this.#ports.store, (state) =>
-      takeCheckpoint(id, { why: 'asked', label: redacted, state }, this.#ports),
+      takeCheckpoint(id, { why: 'asked', label: redacted, atStart, state }, this.#ports),
     );
     try {
       await this.#export(checkpoint);

@@ -2,7 +2,14 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { checkOptionType, checkOptions, openObject, string } from '#base/shapes';
-import type { WorkspaceRecord, Conversation, ConversationRef, Conversations } from '#contracts';
+import type {
+  WorkspaceRecord,
+  Conversation,
+  ConversationRef,
+  Conversations,
+  ConversationTurn,
+  ConversationTurns,
+} from '#contracts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { describeConversation } from './conversation-names.ts';
@@ -12,6 +19,7 @@ import { exportConversation, conversationSummary, updateConversationFile } from 
 import type { ConversationPorts } from './conversation-ports.ts';
 import { RunLocks, unfinishedRuns, runStates } from './active-runs.ts';
 import { listTurns } from './entries.ts';
+import type { TurnNode } from './entries.ts';
 
 const refShape = { ...openObject({ agent: string(), name: string() }), expected: 'a conversation as { agent, name }' };
 
@@ -33,6 +41,13 @@ export class LocalConversations implements Conversations {
       .filter(({ ref, deletedAt }) => (agent === undefined || ref.agent === agent) && (deleted || deletedAt === null))
       .map((one) => conversationSummary(one, states))
       .sort((one, other) => other.newestAt - one.newestAt || (one.name < other.name ? -1 : 1));
+  }
+
+  async turns(): Promise<readonly ConversationTurns[]> {
+    const { conversations } = await readWorkspaceState(this.#ports.store);
+    return [...conversations.values()].flatMap((one) =>
+      one.deletedAt === null ? [{ ...one.ref, turns: turnsWithVersions(one) }] : [],
+    );
   }
 
   async show(ref: ConversationRef): Promise<Conversation> {
@@ -143,6 +158,21 @@ export class LocalConversations implements Conversations {
     });
   }
 }
+
+/** Runs that continue from a cut of the same run, directly or not, are versions of one turn. */
+const turnsWithVersions = (found: ConversationState): readonly ConversationTurn[] => {
+  const firstOf = (node: TurnNode): RunId => {
+    const before = node.from === null ? undefined : found.nodes.get(node.from.run);
+    return before === undefined ? node.run : firstOf(before);
+  };
+  const byFirst = Map.groupBy(found.nodes.values(), firstOf);
+  return listTurns(found).map((node) => ({
+    run: node.run,
+    agent: node.agent,
+    at: node.at,
+    versions: (byFirst.get(firstOf(found.nodes.get(node.run) ?? node)) ?? [node]).map(({ run }) => run),
+  }));
+};
 
 const findConversation = ({ conversations }: WorkspaceState, ref: ConversationRef): ConversationState => {
   const found = conversations.get(conversationKey(ref));

@@ -9,23 +9,27 @@ import type { TurnNode } from './entries.ts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 
-type CheckpointRequest = Pick<Checkpoint, 'why' | 'label'> & { readonly state: WorkspaceState };
+type CheckpointRequest = Pick<Checkpoint, 'why' | 'label'> & {
+  readonly state: WorkspaceState;
+  /** Cuts the run before its first operation. */
+  readonly atStart?: boolean;
+};
 
 /** Covers everything durable now. Rejects with `book_moved` when another process appended after `state` was read. */
 export const takeCheckpoint = async (
   run: RunId,
-  { why, label, state }: CheckpointRequest,
+  { why, label, state, atStart = false }: CheckpointRequest,
   ports: ConversationPorts,
 ): Promise<Checkpoint> => {
   const { store, clock, ids } = ports;
   // probe: checkpoint-durable
   await ports.durable(run);
   // probe: checkpoint-cut
-  const { frames, hash } = await store.hashPrefix(run);
+  const { frames, hash } = await (atStart ? store.hashPrefix(run, startFrames) : store.hashPrefix(run));
   const { node, conversation } = findTurn(run, state);
   const agent = node?.agent ?? (await readAgentName(run, ports));
   const found = conversation === null ? undefined : state.conversations.get(conversationKey(conversation));
-  const stop = found === undefined ? null : await findStop(run, frames, ports);
+  const stop = found === undefined ? null : await (atStart ? findStart(run, ports) : findStop(run, frames, ports));
   const extent = found && node ? await conversationExtent(found, node, { at: stop?.at ?? null, ports }) : {};
   const checkpoint: Checkpoint = {
     format: 1,
@@ -44,6 +48,13 @@ export const takeCheckpoint = async (
   await store.appendRecord({ type: 'checkpoint', checkpoint }, state.lastEntryNo);
   return checkpoint;
 };
+
+/** The first record opens the run, with everything that crossed into it. */
+const startFrames = 1;
+
+const findStart = async (run: RunId, { store }: ConversationPorts): Promise<RunStop> => ({
+  at: (await store.read(run))[0]?.at ?? 0,
+});
 
 const findTurn = (
   run: RunId,

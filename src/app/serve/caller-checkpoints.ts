@@ -8,7 +8,6 @@ import { CloisterError, omitUndefined } from '#base';
 import { callerConversationName, callerPrefix } from '#contracts';
 import type {
   Agent,
-  AgentRequest,
   BranchRequest,
   Caller,
   CallerCheckpoint,
@@ -20,11 +19,10 @@ import type {
   Cloister,
   ConversationRef,
   RunSession,
-  ServedRun,
 } from '#contracts';
-import { ownerOf } from './caller-runs.ts';
+import { conversationAsSeen, ownerOf } from './caller-runs.ts';
 import { continuedRequest } from './start-run.ts';
-import type { StartKind } from './start-run.ts';
+import type { StartRun } from './start-run.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
 type CheckpointPorts = {
@@ -35,14 +33,8 @@ type CheckpointPorts = {
   /** Rejects with `run_unknown`. */
   readonly find: (caller: Caller, run: string) => Promise<CallerRun>;
   /** In whose name the run of a checkpoint continues, if its own conversation is reset. */
-  readonly continuesFor: (caller: Caller, found: CallerRun) => Caller;
-  /** Waits for a slot, then starts the run. */
-  readonly start: (
-    caller: Caller,
-    request: AgentRequest,
-    signal: AbortSignal | undefined,
-    kind: StartKind,
-  ) => Promise<ServedRun>;
+  readonly actorFor: (caller: Caller, found: CallerRun) => Caller;
+  readonly start: StartRun;
 };
 
 /** A checkpoint that a caller may read, and its run. */
@@ -163,11 +155,11 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
       if (continued.session === null) throw new CloisterError('defect', 'The run did not continue.');
       return continued.session;
     };
-    const acting = isReset ? this.#ports.continuesFor(caller, found) : caller;
+    const acting = isReset ? this.#ports.actorFor(caller, found) : caller;
     const run = continues ? await this.#ports.start(acting, continuedRequest(found), signal, { resume }) : null;
     continued ??= await act(this.#ports.cloister);
     const { conversation } = continued;
-    const named = conversation === null ? null : withoutPrefix(conversation, caller.name);
+    const named = conversation === null ? null : conversationAsSeen(conversation, caller);
     return { checkpoint: checkpoint.id, conversation: named, run };
   }
 
@@ -195,14 +187,8 @@ const unknown = (): CloisterError => new CloisterError('checkpoint_unknown');
 const isConversationOf = (owner: string | undefined, { conversation }: Checkpoint): boolean =>
   owner === undefined || conversation === null || conversation.name.startsWith(callerPrefix(owner));
 
-/** A conversation has the name that its owner gave it; one of another caller has that caller's name before it. */
 const asSeen = (checkpoint: Checkpoint, caller: Caller): CallerCheckpoint => {
   const { id, agent, run, conversation, frames, hash, at, why, label } = checkpoint;
-  const named = conversation === null ? null : withoutPrefix(conversation, ownerOf(caller) ?? caller.name);
+  const named = conversation === null ? null : conversationAsSeen(conversation, caller);
   return { id, agent, run, conversation: named, frames, hash, at, why, label };
-};
-
-const withoutPrefix = ({ agent, name }: ConversationRef, caller: string): ConversationRef => {
-  const prefix = callerPrefix(caller);
-  return { agent, name: name.startsWith(prefix) ? name.slice(prefix.length) : name };
 };

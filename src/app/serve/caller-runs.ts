@@ -6,13 +6,15 @@
 //   run-visible-at-once. As soon as it was started here, even before its first record.
 import { CloisterError, omitUndefined } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
-import { failureAsSeen, isMessageError, outcomeAsSeen, readsAllRuns, seesCauses } from '#contracts';
+import { callerPrefix, failureAsSeen, isMessageError, outcomeAsSeen, readsAllRuns, seesCauses } from '#contracts';
 import type {
   Attachment,
   StoredAttachment,
   Caller,
   CallerRun,
   Cause,
+  Cloister,
+  ConversationRef,
   EventPage,
   RunArchive,
   RunMessage,
@@ -25,43 +27,34 @@ import type {
 import { callerRunReports, checkSeesContents } from './caller-run-reports.ts';
 import type { ActiveRun } from './served-run.ts';
 
-type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
-
-/** At most `most` runs, newest first. */
-export const listCallerRuns = async (
-  archive: RunArchive,
-  live: ActiveRunMap,
-  reader: Caller,
-  most: number,
-): Promise<readonly RunSummary[]> => {
-  const caller = ownerOf(reader);
-  // Before reading the log: a run that ends meanwhile is then in at least one of the two lists.
-  const active = live
-    .values()
-    .filter((one) => caller === undefined || one.caller.name === caller)
-    .map(activeRunSummary);
-  // probe: run-list-by-caller
-  const listed = await archive.runs({ ...omitUndefined({ caller }), most, waiting: true });
-  const known = new Set(listed.map(({ run }) => run));
-  return [...active.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
-    .sort((one, other) => other.startedAt - one.startedAt)
-    .slice(0, most)
-    .map((one) => withLiveState(one, live.get(one.run)));
-};
-
-/** A run of this process knows whether it waits; its log may say so a moment earlier or later. */
-const withLiveState = (summary: RunSummary, active: ActiveRun | undefined): RunSummary => {
-  if (active === undefined || summary.endedAt !== null) return summary;
-  return { ...summary, state: active.session.waitsForPeople ? 'waiting' : 'running' };
-};
+export type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
 
 /** The caller whose runs this one may read; undefined: everybody's. */
 export const ownerOf = (caller: Caller): string | undefined =>
   readsAllRuns(caller) ? undefined : (caller.watches?.caller ?? caller.name);
 
+/** A conversation under the name that its owner gave it; one of another caller has that caller's name before it. */
+export const conversationAsSeen = ({ agent, name }: ConversationRef, caller: Caller): ConversationRef => {
+  const prefix = callerPrefix(ownerOf(caller) ?? caller.name);
+  return { agent, name: name.startsWith(prefix) ? name.slice(prefix.length) : name };
+};
+
+/** Null for one that does not belong to the owner of the run: the command line can continue conversations of callers. */
+export const conversationOfRun = (
+  ref: ConversationRef | undefined,
+  { caller: owner }: Pick<RunSummary, 'caller'>,
+  caller: Caller,
+): ConversationRef | null => {
+  if (ref === undefined) return null;
+  if (ownerOf(caller) !== undefined && (owner === null || !ref.name.startsWith(callerPrefix(owner)))) return null;
+  return conversationAsSeen(ref, caller);
+};
+
+type CallerArchive = RunArchive & Pick<Cloister, 'conversations'>;
+
 /** Rejects with `run_unknown`. */
 export const findCallerRun = async (
-  archive: RunArchive,
+  archive: CallerArchive,
   live: ActiveRunMap,
   caller: Caller,
   run: string,
@@ -92,6 +85,10 @@ export const findCallerRun = async (
     session: session === null ? null : callerSession(session, sees, confirm),
     report,
     causes,
+    conversation: async () => {
+      const turns = await conversationsOfRuns(archive);
+      return conversationOfRun(turns.get(summary.run), summary, caller);
+    },
     dialog: async () => readDialog(await report()),
     attachments: (stored) => Promise.all(stored.map((one) => readStored(archive, run, one))),
     ...callerRunReports(archive, summary.run, {
@@ -118,6 +115,16 @@ export const findCallerRun = async (
     },
   };
 };
+
+/** By run: the conversation that it is or was a turn of. */
+export const conversationsOfRuns = async ({
+  conversations,
+}: Pick<Cloister, 'conversations'>): Promise<ReadonlyMap<string, ConversationRef>> =>
+  new Map(
+    (await conversations.turns()).flatMap(({ agent, name, turns }) =>
+      turns.flatMap(({ versions }) => versions.map((run) => [run, { agent, name }] as const)),
+    ),
+  );
 
 // A page reads the whole log, although it returns a part: an event follows from all frames before it (names, open operations,
 // windows), and a record is believed only with the hashes before it. Long logs are read in pieces, so that others are served too.
@@ -170,7 +177,7 @@ const readStored = async (archive: RunArchive, run: string, stored: StoredAttach
   return { mediaType, data, ...(name === undefined ? {} : { name }) };
 };
 
-const activeRunSummary = ({ session, caller, agent, request, startedAt }: ActiveRun): RunSummary => ({
+export const activeRunSummary = ({ session, caller, agent, request, startedAt }: ActiveRun): RunSummary => ({
   run: session.run,
   agent: agent.name,
   goal: typeof request.input === 'string' ? request.input : '',

@@ -16,9 +16,9 @@ import type {
   CallerQuestions,
   Caller,
   CallerCheckpoints,
+  CallerConversations,
   ClientToolResults,
   ClientRules,
-  ForkRequest,
   CallerRun,
   RunOutcome,
   RunCommand,
@@ -38,12 +38,17 @@ import { LocalCallerQuestions, refuseAnswerCommand } from './caller-questions.ts
 import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
-import { budgetWithin, planFork, planResume, startServedRun } from './start-run.ts';
+import { CallerContinuations } from './caller-continuations.ts';
+import { budgetWithin, startServedRun } from './start-run.ts';
+import { readDeadLetters } from './caller-dead-letters.ts';
 import type { StartKind } from './start-run.ts';
 import { ClientTools, runOfResults } from './client-tools.ts';
 import { continueElsewhere } from './continue-elsewhere.ts';
 import { continueClientRun, nullIfLost } from './continue-client-run.ts';
-import { findCallerRun, listCallerRuns } from './caller-runs.ts';
+import { LocalCallerConversations } from './caller-conversations.ts';
+import { listCallerRuns } from './caller-run-list.ts';
+import { findCallerRun } from './caller-runs.ts';
+import { RunFactsReader } from './run-facts.ts';
 import type { ActiveRun, RunHolds } from './served-run.ts';
 import { createRunSlot } from './slot-queue.ts';
 import { givesWork, ResidentSessions } from './resident-sessions.ts';
@@ -65,6 +70,9 @@ export class LocalAgentService implements AgentService {
   readonly questions: CallerQuestions;
   readonly checkpoints: CallerCheckpoints;
   readonly accounts: CallerAccounts;
+  readonly conversations: CallerConversations;
+  readonly #facts: RunFactsReader;
+  readonly #continuations: CallerContinuations;
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
 
@@ -76,24 +84,29 @@ export class LocalAgentService implements AgentService {
       () => ports.clock.now(),
       (caller, since) => ports.cloister.runs({ caller, since }),
     );
-    this.accounts = new LocalCallerAccounts({
-      ...ports,
-      allowances: this.#allowances,
-      live: () => this.#live.values(),
-    });
-    this.#tools = new ClientTools({ ...ports, live: () => this.#live.values() });
+    const live = (): readonly ActiveRun[] => this.#live.values();
+    this.accounts = new LocalCallerAccounts({ ...ports, allowances: this.#allowances, live });
+    this.#tools = new ClientTools({ ...ports, live });
     this.#live = new LiveRuns(ports.clock, this.#tools);
+    this.#continuations = new CallerContinuations({
+      ...ports,
+      find: (caller, run) => this.find(caller, run),
+      start: (...args) => this.#startWithSlot(...args),
+    });
     this.checkpoints = new LocalCallerCheckpoints({
       ...ports,
       agent: (caller, name) => this.agent(caller, name),
       find: (caller, run) => this.find(caller, run),
-      continuesFor: (caller, found) => this.#continuesFor(caller, found),
+      actorFor: (caller, found) => this.#continuations.actorFor(caller, found),
       start: (...args) => this.#live.whileStarting(this.#startWithSlot(...args)),
     });
+    this.#facts = new RunFactsReader(ports.cloister, ports.clock);
+    const { checkpoints } = this;
+    this.conversations = new LocalCallerConversations({ ...ports, checkpoints, facts: this.#facts });
     this.#keyed = new KeyedRequests({
       ...ports,
       findActive: (run) => this.#live.get(run),
-      resume: (caller, run) => this.#resumeWithSlot(caller, run),
+      resume: (caller, run) => this.#continuations.resume(caller, run),
     });
     this.#resumer = new InterruptedRunResumer({
       ...ports,
@@ -149,39 +162,19 @@ export class LocalAgentService implements AgentService {
   }
 
   resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun> {
-    return this.#live.whileStarting(this.#resumeWithSlot(caller, run, signal));
-  }
-
-  async #resumeWithSlot(caller: Caller, run: string, signal?: AbortSignal, detached = false): Promise<ServedRun> {
-    this.#ports.tokens.actingEntry(caller);
-    const found = await this.find(caller, run);
-    const { request, ...kind } = planResume(found);
-    return this.#startWithSlot(this.#continuesFor(caller, found), request, signal, { ...kind, detached });
-  }
-
-  /**
-   * In whose name, slots and allowance a run continues: those of the caller that it belongs to, also if the operator asks for it. Whoever
-   * follows it then is shown what that caller is shown.
-   */
-  #continuesFor(caller: Caller, { summary: { caller: owner } }: Pick<CallerRun, 'summary'>): Caller {
-    if (owner === null || owner === caller.name || this.#ports.tokens.entry({ name: owner }) === undefined)
-      return caller;
-    return { name: owner };
+    return this.#live.whileStarting(this.#continuations.resume(caller, run, signal));
   }
 
   /** Once, whoever asks for it: the start of the server, an answer to one of its questions, or a result of its client. */
   #resumeDetached(caller: Caller, run: RunId, signal?: AbortSignal): Promise<unknown> {
-    return this.#live.resumeOnce(run, () => this.#resumeWithSlot(caller, run, signal, true));
+    return this.#live.resumeOnce(run, () => this.#continuations.resume(caller, run, signal, true));
   }
 
-  forkRun(caller: Caller, run: string, fork: ForkRequest, signal?: AbortSignal): Promise<ServedRun> {
-    const start = async (): Promise<ServedRun> => {
-      const entry = this.#ports.tokens.actingEntry(caller);
-      const { request, ...kind } = await planFork(await this.find(caller, run), fork, entry);
-      return this.#startWithSlot(caller, request, signal, kind);
-    };
-    return this.#live.whileStarting(start());
-  }
+  readonly forkRun: AgentService['forkRun'] = (...given) =>
+    this.#live.whileStarting(this.#continuations.fork(...given));
+
+  readonly retryRun: AgentService['retryRun'] = (...given) =>
+    this.#live.whileStarting(this.#continuations.retry(...given));
 
   async #startWithSlot(
     caller: Caller,
@@ -289,9 +282,11 @@ export class LocalAgentService implements AgentService {
     return this.#tools.requestState(caller, run, nth);
   }
 
-  runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
-    return listCallerRuns(this.#ports.cloister, this.#live, caller, most);
-  }
+  readonly runs: AgentService['runs'] = (caller, query) =>
+    listCallerRuns({ ...this.#ports, live: this.#live, facts: this.#facts }, caller, query);
+
+  readonly deadLetters: AgentService['deadLetters'] = (caller, { runs }) =>
+    readDeadLetters(this.#ports.cloister, caller, runs);
 
   find(caller: Caller, run: string): Promise<CallerRun> {
     return findCallerRun(this.#ports.cloister, this.#live, caller, run);

@@ -10,6 +10,7 @@ import type {
   ForkRequest,
   RunSession,
   RunStarter,
+  ServedRun,
   TokenEntry,
   ToolDefinition,
 } from '#contracts';
@@ -29,6 +30,14 @@ export type StartKind = {
   /** The signal removes it from the queue, but does not cancel the run. */
   readonly detached?: boolean;
 };
+
+/** Waits for a slot, then starts the run. */
+export type StartRun = (
+  caller: Caller,
+  request: AgentRequest,
+  signal: AbortSignal | undefined,
+  kind: StartKind,
+) => Promise<ServedRun>;
 
 /** Throws or rejects if the request is invalid. */
 export const startServedRun = (
@@ -80,15 +89,15 @@ export const planResume = (found: CallerRun): PlannedStart => {
 };
 
 /**
- * Throws `fork_invalid` for another goal anywhere but at the start of the run: a caller may speak to the agent that it may use, and not
- * to those below it.
+ * Throws `fork_invalid` for another goal anywhere but at the start of the run, except for operators: a caller may speak to the agent that
+ * it may use, and not to those below it.
  */
 export const planFork = async (
   found: CallerRun,
-  { at, goal }: ForkRequest,
-  { name: caller, budget: budgetMax = {} }: TokenEntry,
+  { at, goal, model, withoutGrants }: ForkRequest,
+  { name: caller, budget: budgetMax = {}, operator: isOperator = false }: TokenEntry,
 ): Promise<PlannedStart> => {
-  if (goal !== undefined) {
+  if (goal !== undefined && !isOperator) {
     const root = (await found.report()).cells.find(({ parent }) => parent === null)?.cell;
     if (at !== root)
       throw new CloisterError(
@@ -96,9 +105,33 @@ export const planFork = async (
         `goal: can only be changed where the run starts: at ${root ?? 'its first cell'}.`,
       );
   }
-  const fork = { at, ...omitUndefined({ goal }), budgetMax, caller };
-  return { request: continuedRequest(found, goal), resume: (runs) => runs.fork(found.summary.run, fork) };
+  const fork = { at, ...omitUndefined({ goal, model, withoutGrants }), budgetMax, caller };
+  return {
+    request: continuedRequest(found, isOperator ? undefined : goal),
+    resume: (runs) => runs.fork(found.summary.run, fork),
+  };
 };
+
+/** Models and grants are the operator's. Throws `request_unsupported`. */
+export const checkMayFork = ({ operator }: Caller, fork: ForkRequest): void => {
+  const changed = (['model', 'withoutGrants'] as const).find((field) => fork[field] !== undefined);
+  if (changed === undefined || operator === true) return;
+  throw new CloisterError('request_unsupported', `${changed}: only operators change models and grants of a fork.`);
+};
+
+/**
+ * Another version of a turn: a run that keeps the first record of the run, with its goal, its history and its budget, and goes on from
+ * there in its place.
+ */
+export const retryTurn =
+  ({ summary: { run, caller: owner } }: Pick<CallerRun, 'summary'>, budgetMax: Budget): StartKind['resume'] & {} =>
+  async ({ checkpoints }) => {
+    const { id } = await checkpoints.create(run, { atStart: true, label: 'Tried again from here' });
+    const session = await checkpoints.restore(id, { ...(owner === null ? {} : { caller: owner }), budgetMax });
+    if (session === null) throw new CloisterError('defect', 'The run did not start again.');
+    await checkpoints.applyRetention();
+    return session;
+  };
 
 // The budget of a request: what it asks for, but no more than its token allows.
 /** Takes the smaller value of each field. Throws `budget_invalid`. */

@@ -5,6 +5,7 @@ import { decodeHistory, failureAsSeen, goalAttachments, seesCauses } from '#cont
 import type {
   Attempt,
   Birth,
+  Budget,
   CellReport,
   ConversationRef,
   DurableEvent,
@@ -93,6 +94,8 @@ export const reportRun = async (
     attachments: goalAttachments(first.contents),
     history: readHistory(first),
     ...omitUndefined({ chat: readChat(frames) }),
+    budget: readBudget(first, root.birth),
+    fork: readFork(events),
     recordedBy: readRecordedBy(first.record),
     continuedBy: readContinuedBy(frames),
     status: root.end?.outcome.status ?? openStatus(accounts.of(first.cell)?.activity.isPaused === true, state),
@@ -104,6 +107,20 @@ export const reportRun = async (
     events,
     causes: !seesCauses(sees) ? [] : answer === undefined ? listCauses(events) : listAnswerCauses(events, answer),
   };
+};
+
+const readBudget = ({ at }: Frame, { caps, deadline }: Birth): Budget | null => {
+  const budget = {
+    ...omitUndefined({ tokens: caps.tokens, spawns: caps.spawns, memory: caps.bytes }),
+    ...(caps.nanoUsd === undefined ? {} : { usd: caps.nanoUsd / 1e9 }),
+    ...(deadline === 0 ? {} : { ms: deadline - at }),
+  };
+  return Object.keys(budget).length === 0 ? null : budget;
+};
+
+const readFork = (events: readonly DurableEvent[]): RunReport['fork'] => {
+  const forked = events.findLast((event) => event.type === 'run-fork');
+  return forked === undefined ? null : { run: forked.from.run, at: forked.from.at };
 };
 
 /** As recorded; where no detail is recorded, with that of the event. */

@@ -9,7 +9,7 @@ import { errorShape, schemaReference } from './reply-shapes.ts';
 
 type DescribedRoute<Query, Body, Found> = Pick<HttpRoute, 'method' | 'path' | 'files'> & {
   readonly id: string;
-  readonly tag: 'agents' | 'runs' | 'checkpoints' | 'questions' | 'server';
+  readonly tag: 'agents' | 'runs' | 'conversations' | 'checkpoints' | 'questions' | 'server';
   readonly summary: string;
   readonly description?: string;
   /** Query parameters. Without them, none is allowed. */
@@ -130,6 +130,7 @@ const parameterTexts: Readonly<Record<string, string>> = {
   sha256: 'The SHA-256 of the file, in hex.',
   checkpoint: 'The id of one of your checkpoints.',
   question: 'The id of a question.',
+  conversation: 'The name of one of your conversations.',
 };
 
 export const pathParameter = (name: string): JsonObject => ({

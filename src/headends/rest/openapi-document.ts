@@ -9,6 +9,7 @@ import type { Shape } from '#base/shapes';
 import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { clientFailure } from '#headends/shared';
 import { accountValues } from './account-routes.ts';
+import { conversationValues } from './conversation-routes.ts';
 import { checkpointValues } from './checkpoint-shapes.ts';
 import { jsonReply, pathParameter, restRoute } from './described-route.ts';
 import { answerReceiptShape, questionAnswerShape, questionShape } from './question-shapes.ts';
@@ -31,6 +32,7 @@ import {
   diffShape,
   explanationShape,
   ledgerShape,
+  mailShape,
   replayShape,
   taskShape,
   windowShape,
@@ -85,6 +87,8 @@ const namedValues: readonly Shape[] = [
   taskShape,
   ...checkpointValues,
   ...accountValues,
+  ...conversationValues,
+  mailShape,
   questionShape,
   questionAnswerShape,
   answerReceiptShape,

@@ -2,7 +2,7 @@
 import { errorCatalogue, limitNames } from '#base';
 import { about, amount, boolean, json, jsonObject, listOf, named, oneOf, openObject, orNull } from '#base/shapes';
 import type { Shape } from '#base/shapes';
-import { answerFormatShape } from '#contracts';
+import { answerFormatShape, budgetShape } from '#contracts';
 import type { Spent } from '#contracts';
 import {
   countShape as count,
@@ -116,6 +116,16 @@ export const outcomeShape = named(
   openObject(outcomeFields, { ...causesField, conversation: text, cells: listOf(cell), events: listOf(event) }),
 );
 
+const conversation = about(
+  orNull(openObject({ agent: text, name: text })),
+  'The conversation that it is or was a turn of; null: none.',
+);
+const fork = about(
+  orNull(openObject({ run: text, at: text })),
+  'Set for a fork, and for a run that continues from a checkpoint: the run whose log it keeps, and up to where.',
+);
+const runCaller = { caller: about(textOrNone, 'Who started it; for a token that sees the runs of all callers.') };
+
 export const reportShape = named(
   'Report',
   openObject(
@@ -130,9 +140,12 @@ export const reportShape = named(
       startedAt: time,
       endedAt: timeOrNone,
       questions: about(count, 'How many questions wait for people.'),
+      conversation,
+      fork,
+      budget: about(orNull(budgetShape), 'The most that it may spend; null: nothing is capped.'),
       cells: listOf(cell),
     },
-    causesField,
+    { ...causesField, ...runCaller },
   ),
 );
 
@@ -184,8 +197,11 @@ const runFields = {
   endedAt: timeOrNone,
   cells: count,
   spent: orNull(spentShape),
+  crossings: about(count, 'How many contents crossed between its cells.'),
+  refused: about(count, 'How many crossings were refused.'),
+  fork,
+  conversation,
 };
-const runCaller = { caller: about(textOrNone, 'Who started it; for a token that sees the runs of all callers.') };
 
 export const runShape = named('Run', openObject(runFields, runCaller));
 

@@ -8,6 +8,7 @@ import {
   diffShape,
   explanationShape,
   ledgerShape,
+  mailShape,
   replayShape,
   taskShape,
   windowShape,
@@ -29,6 +30,7 @@ const listOfRun = (field: string, one: Shape): Shape => openObject({ run: string
 export const reportRoutes = (service: AgentService): readonly HttpRoute[] => [
   ...checkingRoutes(service),
   ...listingRoutes(service),
+  mailRoute(service),
   ...comparingRoutes(service),
 ];
 
@@ -97,6 +99,21 @@ const listingRoutes = (service: AgentService): readonly HttpRoute[] => [
     },
   }),
 ];
+
+const mailRoute = (service: AgentService): HttpRoute =>
+  restRoute({
+    method: 'GET',
+    path: '/v1/runs/:run/mail',
+    id: 'readMail',
+    tag: 'runs',
+    summary: 'List every message between the agents of a run, with its states and their times',
+    description: 'Without their texts: those are in the events with `details`, for tokens that show `contents`.',
+    replies: { 200: jsonReply('The messages.', listOfRun('mail', mailShape)) },
+    answer: async (call) => {
+      const found = await requireRun(service, call);
+      return { status: 200, body: { run: found.summary.run, mail: await found.mail() } };
+    },
+  });
 
 const comparingRoutes = (service: AgentService): readonly HttpRoute[] => [
   restRoute({

@@ -146,6 +146,29 @@ export const taskShape = named(
 
 const cellOutcome = orNull(openObject({ status: oneOf(...statuses), output: text, spent: spentShape }));
 
+export const mailShape = named(
+  'Mail',
+  openObject({
+    id: text,
+    message_type: text,
+    from: about(text, 'The cell of the sender, or `outside`.'),
+    to: about(textOrNone, 'The cell of the recipient, or `outside`; null: there is none.'),
+    agent_id: about(textOrNone, 'The name of the sender.'),
+    recipient_id: text,
+    topic: textOrNone,
+    correlation_id: about(textOrNone, 'The message that it answers.'),
+    chain: about(textOrNone, 'The message that started the chain it belongs to.'),
+    bytes: count,
+    sha256: textOrNone,
+    state: text,
+    queuedAt: count,
+    deliveredAt: orNull(count),
+    readAt: orNull(count),
+    deadAt: orNull(count),
+    reason: about(textOrNone, 'Why it will not be read.'),
+  }),
+);
+
 export const replayShape = named(
   'Replay',
   openObject({

@@ -1,5 +1,5 @@
 // What REST requests hold. They are read by these shapes, and the OpenAPI document shows them.
-import { about, either, boolean, jsonObject, listOf, mapOf, named, object, withRules } from '#base/shapes';
+import { about, either, boolean, jsonObject, listOf, mapOf, named, object, oneOf, withRules } from '#base/shapes';
 import type { Of, Shape } from '#base/shapes';
 import { answerFormatShape, attachmentShape, budgetShape, budgetUnits, sentMessageShape } from '#contracts';
 import type { Budget, ForkRequest, MessageTarget, OutputFormat, OutsideSpawn } from '#contracts';
@@ -126,7 +126,7 @@ export const messageShape = withRules(
   },
 );
 
-export const forkShape: Shape<ForkRequest> = named(
+export const forkShape: Shape<ForkRequest & { readonly budget?: Budget }> = named(
   'Fork',
   object(
     {
@@ -135,6 +135,17 @@ export const forkShape: Shape<ForkRequest> = named(
         'The first operation that is not kept: `<cell>/<operation>`, as the events number them, or `<cell>` for its start.',
       ),
     },
-    { goal: about(text, 'Another goal. Only if `at` is the first cell of the run.') },
+    {
+      goal: about(
+        text,
+        'Another goal. Only if `at` is the first cell of the run; for operators, the start of any cell.',
+      ),
+      model: about(text, 'For operators: `<provider>/<model>` for the agent at that point.'),
+      budget: about(namedBudget, 'Refused: a fork keeps the budget of its run. Start a new run to try another one.'),
+      withoutGrants: about(
+        listOf(oneOf('goal', 'result', 'note', 'history', 'share')),
+        'For operators: grants that this agent loses.',
+      ),
+    },
   ),
 );

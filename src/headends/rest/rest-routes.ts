@@ -4,6 +4,7 @@ import { accountRoutes } from './account-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
 import type { RestWorld } from './agent-routes.ts';
 import { attachmentRoute } from './attachment-route.ts';
+import { conversationRoutes } from './conversation-routes.ts';
 import { checkpointRoutes } from './checkpoint-routes.ts';
 import { liveAgentRoutes } from './live-agent-routes.ts';
 import { questionRoutes } from './question-routes.ts';
@@ -17,6 +18,7 @@ export const restRoutes = (service: AgentService, world: RestWorld): readonly Ht
   attachmentRoute(service),
   ...questionRoutes(service),
   ...checkpointRoutes(service),
+  ...conversationRoutes(service),
   ...liveAgentRoutes(service),
   ...agentRoutes(service, world),
 ];

@@ -8,11 +8,11 @@ import type {
   Caller,
   Cause,
   CellReport,
+  ConversationRef,
+  ListedRun,
   RouteReply,
   RunOutcome,
   RunReport,
-  RunSummary,
-  Sees,
 } from '#contracts';
 import { restFailureJson } from './rest-error.ts';
 
@@ -66,11 +66,25 @@ export const detailsJson = ({ cells, events }: RunReport): JsonObject => ({
   events,
 });
 
-export const reportJson = (report: RunReport, sees: Sees | undefined): JsonObject => {
-  const { agent, goal, startedAt, endedAt, causes } = report;
+export const reportJson = (report: RunReport, conversation: ConversationRef | null, reader: Caller): JsonObject => {
+  const { agent, goal, startedAt, endedAt, causes, budget, fork, caller } = report;
   const { cells } = detailsJson(report);
-  const outcome = restOutcomeJson(reportedOutcome(report), seesCauses(sees) ? causes : undefined);
-  return { ...outcome, agent, goal, startedAt, endedAt, questions: openQuestions(report), cells: cells! };
+  const outcome = restOutcomeJson(reportedOutcome(report), seesCauses(reader.sees) ? causes : undefined);
+  const whose = readsAllRuns(reader) ? { caller } : {};
+  const questions = openQuestions(report);
+  return {
+    ...outcome,
+    agent,
+    goal,
+    startedAt,
+    endedAt,
+    questions,
+    conversation,
+    fork,
+    budget,
+    ...whose,
+    cells: cells!,
+  };
 };
 
 /** How many questions wait for people. */
@@ -81,8 +95,9 @@ const openQuestions = ({ events, endedAt }: RunReport): number => {
 };
 
 /** Without the owner, which is information for the operator. The caller, for a reader who sees those of all callers. */
-export const summaryJson = (summary: RunSummary, reader: Caller): JsonObject => {
-  const { run, agent, goal, state, status, startedAt, endedAt, cells, spent, caller } = summary;
+export const summaryJson = (listed: ListedRun, reader: Caller): JsonObject => {
+  const { run, agent, goal, state, status, startedAt, endedAt, cells, spent, caller } = listed;
+  const { crossings, refused, fork, conversation } = listed;
   const whose = readsAllRuns(reader) ? { caller } : {};
   return {
     run,
@@ -94,6 +109,10 @@ export const summaryJson = (summary: RunSummary, reader: Caller): JsonObject => 
     endedAt,
     cells,
     spent,
+    crossings,
+    refused,
+    fork,
+    conversation,
     ...whose,
   };
 };

@@ -1,7 +1,7 @@
 // The runs of a caller: lists, shows, watches and cancels them.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import { about, boolean, listOf, object, openObject, orNull, string, whole } from '#base/shapes';
+import { about, boolean, listOf, object, oneOf, openObject, orNull, string, whole } from '#base/shapes';
 import type { Of } from '#base/shapes';
 import type {
   AdmittedRequest,
@@ -12,13 +12,12 @@ import type {
   RunCommandName,
   RunCommandResults,
   AgentService,
-  ForkRequest,
 } from '#contracts';
 import { leaveQueueOnDisconnect, requestKey } from '#headends/shared';
 import { acceptedReply, acceptsJson, eventStream } from './ask-agent.ts';
 import type { EventPicker, RunningRun } from './ask-agent.ts';
 import { jsonOrEventsReply, jsonReply, restRoute } from './described-route.ts';
-import { begunShape, errorShape, reportShape, runShape, transcriptShape } from './reply-shapes.ts';
+import { begunShape, errorShape, reportShape, runShape, statuses, transcriptShape } from './reply-shapes.ts';
 import { forkShape } from './request-shapes.ts';
 import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';
 
@@ -38,7 +37,17 @@ const eventsPerPage = { default: 1000, max: 10_000 };
 
 const listQuery = object(
   {},
-  { limit: about(whole(1, runsPerPage.max), 'Maximum number of runs.', { default: runsPerPage.default }) },
+  {
+    limit: about(whole(1, runsPerPage.max), 'Maximum number of runs.', { default: runsPerPage.default }),
+    before: about(string(), 'Only runs that are older than this one: `next` of the page before.'),
+    agent: about(string(), 'Only of this agent.'),
+    state: about(
+      oneOf('running', 'waiting', 'interrupted', 'ended', 'damaged', ...statuses),
+      'Only in this state, or with this end.',
+    ),
+    text: about(string(), 'Only those with this text in their goal, their id or the name of their agent.'),
+    refused: about(boolean(), 'Only those in which crossings were refused, or none was.'),
+  },
 );
 
 const watchQuery = object(
@@ -85,18 +94,21 @@ const readingRoutes = (service: AgentService): readonly HttpRoute[] => [
     tag: 'runs',
     summary: 'List your runs, newest first',
     query: listQuery,
+    description:
+      'A page can have fewer runs than `limit`, or none, although there are more: a filter reads a limited number of logs at a time.',
     replies: {
       200: jsonReply(
         'The runs, and whether there are older ones.',
-        openObject({ runs: listOf(runShape), more: boolean() }),
+        openObject({
+          runs: listOf(runShape),
+          more: boolean(),
+          next: about(orNull(string()), 'The id to pass as `before` for the next page; null: there are no more.'),
+        }),
       ),
     },
-    answer: async ({ caller }, { query: { limit = runsPerPage.default } }) => {
-      const runs = await service.runs(caller, limit + 1);
-      return {
-        status: 200,
-        body: { runs: runs.slice(0, limit).map((run) => summaryJson(run, caller)), more: runs.length > limit },
-      };
+    answer: async ({ caller }, { query: { limit: most = runsPerPage.default, ...filters } }) => {
+      const { runs, next } = await service.runs(caller, { most, ...filters });
+      return { status: 200, body: { runs: runs.map((run) => summaryJson(run, caller)), more: next !== null, next } };
     },
   }),
   restRoute({
@@ -176,26 +188,58 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     tag: 'runs',
     summary: 'Start a run that keeps another one’s log up to an operation, and continues from there',
     description:
-      'The fork is a run of yours. It keeps the budget of its run, of which the kept part has spent its share; models, grants and variables are the operator’s and stay.',
+      'The fork is a run of yours. It keeps the budget of its run, of which the kept part has spent its share; to try another budget, start a new run. Variables stay as they were, and so do models and grants, unless an operator changes them.',
     body: forkShape,
     replies: { 202: jsonReply('The fork has started.', begunShape) },
     answer: (call, { body }) => forkRun(service, call, body),
   }),
+  restRoute({
+    method: 'POST',
+    path: '/v1/runs/:run/retry',
+    id: 'retryRun',
+    tag: 'runs',
+    summary: 'Try a run again from its start, with the same input, history and budget',
+    description:
+      'The run itself is kept. If it is a turn of a conversation, the new run is another version of that turn, and the conversation goes on with it; what was said after the turn no longer counts. Otherwise the new run is a fork.',
+    replies: {
+      202: jsonReply('The new run has started.', begunShape),
+      409: jsonReply('A turn of the conversation is running.', errorShape),
+    },
+    answer: async (call) => {
+      refuseKey(call, 'each try is a run of its own.');
+      const run = call.params['run'] ?? '';
+      return acceptedReply(await leaveQueueOnDisconnect(call, (signal) => service.retryRun(call.caller, run, signal)));
+    },
+  }),
 ];
 
-const forkRun = async (service: AgentService, call: AdmittedRequest, fork: ForkRequest): Promise<RouteReply> => {
-  const { caller, headers } = call;
-  const { summary } = await requireRun(service, call);
+const refuseKey = ({ headers }: AdmittedRequest, why: string): void => {
   if (requestKey(headers) !== undefined)
-    throw new CloisterError('request_unsupported', 'Idempotency-Key: each fork is a run of its own. Omit the header.');
+    throw new CloisterError('request_unsupported', `Idempotency-Key: ${why} Omit the header.`);
+};
+
+const forkRun = async (
+  service: AgentService,
+  call: AdmittedRequest,
+  { budget, ...fork }: Of<typeof forkShape>,
+): Promise<RouteReply> => {
+  const { caller } = call;
+  const { summary } = await requireRun(service, call);
+  refuseKey(call, 'each fork is a run of its own.');
+  if (budget !== undefined)
+    throw new CloisterError(
+      'request_unsupported',
+      'budget: a fork keeps the budget of its run, of which the kept part has spent its share. To try another budget, start a new run with it.',
+    );
   return acceptedReply(
     await leaveQueueOnDisconnect(call, (signal) => service.forkRun(caller, summary.run, fork, signal)),
   );
 };
 
 const showRun = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
-  const report = await (await requireRun(service, call)).report();
-  return { status: 200, body: reportJson(report, call.caller.sees) };
+  const found = await requireRun(service, call);
+  const [report, conversation] = [await found.report(), await found.conversation()];
+  return { status: 200, body: reportJson(report, conversation, call.caller) };
 };
 
 export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<CallerRun> =>

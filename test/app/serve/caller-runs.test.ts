@@ -17,21 +17,21 @@ test('a run is in its caller’s list from the start, before it is on disk', asy
   for (const input of ['One.', 'Two.']) {
     const { run } = await service.startRun(ann, { agent: 'gated', input });
     startedRuns.unshift(run);
-    expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
-    expect((await service.runs(ann, 50))[0]).toMatchObject({
+    expect((await service.runs(ann, { most: 50 })).runs.map((one) => one.run)).toEqual(startedRuns);
+    expect((await service.runs(ann, { most: 50 })).runs[0]).toMatchObject({
       agent: 'gated',
       goal: input,
       state: 'running',
       caller: 'ann',
     });
-    expect(await service.runs({ name: 'ben' }, 50)).toEqual([]);
+    expect(await service.runs({ name: 'ben' }, { most: 50 })).toEqual({ runs: [], next: null });
     ends.push((await service.find(ann, run)).session!.outcome);
   }
   await gate.arrived(2);
-  expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
+  expect((await service.runs(ann, { most: 50 })).runs.map((one) => one.run)).toEqual(startedRuns);
   gate.open();
   await Promise.all(ends);
-  expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
+  expect((await service.runs(ann, { most: 50 })).runs.map((one) => one.run)).toEqual(startedRuns);
 });
 
 test('the history is returned for a run with one request, and for a resident with each message', async () => {

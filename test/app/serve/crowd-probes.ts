@@ -60,6 +60,8 @@ export const probes: readonly Probe[] = [
   probe('ledger', (run) => `/v1/runs/${run}/ledger`),
   probe('tasks', (run) => `/v1/runs/${run}/tasks`),
   probe('attachment', (run) => `/v1/runs/${run}/attachments/${'0'.repeat(64)}`),
+  probe('mail', (run) => `/v1/runs/${run}/mail`),
+  probe('retry', (run) => `/v1/runs/${run}/retry`, empty),
   probe('replay', (run) => `/v1/runs/${run}/replay`, empty),
   probe('fork', (run) => `/v1/runs/${run}/fork`, { method: 'POST', body: () => ({ at: 'echo', goal: 'Tell me.' }) }),
   probe('diff', (run) => `/v1/runs/${run}/diff?with=${run}`),

@@ -76,7 +76,7 @@ describe('a caller', () => {
     expect(counted()).toBe(2);
     const { runs } = (await send('ana', '/v1/runs')).body as { runs: readonly { run: string }[] };
     expect(runs.map((one) => one.run).sort()).toEqual([run, id].sort());
-    expect((await send('bob', '/v1/runs')).body).toEqual({ runs: [], more: false });
+    expect((await send('bob', '/v1/runs')).body).toEqual({ runs: [], more: false, next: null });
     expect(codeOf(await send('bob', `/v1/runs/${id}`))).toEqual([404, 'run_unknown']);
     expect((await send('ana', `/v1/runs/${run}/diff?with=${id}`)).body).toMatchObject({
       fork: { run: id, from: { run }, amendment: { agent: 'lead', goal: 'Stay.' } },
@@ -112,15 +112,16 @@ describe('a caller', () => {
   });
 
   test.each([
-    { model: 'openai/gpt-5' },
-    { withoutGrants: ['result'] },
-    { env: { KEY: 'x' } },
-    { budget: { tokens: 9 } },
-    { budgetMax: { tokens: 9 } },
-  ])('cannot change what is the operator’s: %j', async (more) => {
+    [{ model: 'openai/gpt-5' }, 'request_unsupported'],
+    [{ withoutGrants: ['result'] }, 'request_unsupported'],
+    [{ withoutGrants: ['everything'] }, 'request_invalid'],
+    [{ env: { KEY: 'x' } }, 'request_invalid'],
+    [{ budget: { tokens: 9 } }, 'request_unsupported'],
+    [{ budgetMax: { tokens: 9 } }, 'request_invalid'],
+  ])('cannot change what is the operator’s: %j', async (more, code) => {
     const { start, fork, cloister } = await serve();
     const { run, root } = await start('ana');
-    expect(codeOf(await fork('ana', run, { at: root, ...more }))).toEqual([400, 'request_invalid']);
+    expect(codeOf(await fork('ana', run, { at: root, ...more }))).toEqual([400, code]);
     expect(await cloister.runs()).toHaveLength(1);
   });
 

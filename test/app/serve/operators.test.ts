@@ -94,6 +94,12 @@ describe('an operator', () => {
     const [root] = (await first.get('boss', `/v1/runs/${second}`)).body.cells;
     const forked = (await first.post('boss', `/v1/runs/${second}/fork`, { at: root.cell })).body.run as string;
     await first.ended(forked);
+    const lessGranted = { at: root.cell, goal: 'Other.', withoutGrants: ['history'] };
+    expect((await first.post('ann', `/v1/runs/${second}/fork`, lessGranted)).body.error.code).toBe(
+      'request_unsupported',
+    );
+    const changed = (await first.post('boss', `/v1/runs/${second}/fork`, lessGranted)).body;
+    expect(changed.error?.code ?? (await first.ended(changed.run)).goal).toMatch(/Other\.|fork_invalid/u);
     expect((await first.runs('boss')).find((one) => one.run === forked)).toMatchObject({ caller: 'boss' });
     expect(new Set((await first.runs('ann')).map((one) => one.run))).toEqual(new Set([run, second]));
   });

@@ -47,7 +47,11 @@ describe('another caller’s run', () => {
     const [answer] = await Promise.all(requests);
     expect(await answer!.json()).toMatchObject({ status: 'completed', output: 'Done: Go.' });
     await probeAll();
-    expect(await (await server.fetch(getRequest('/v1/runs', 'ben'))).json()).toEqual({ runs: [], more: false });
+    expect(await (await server.fetch(getRequest('/v1/runs', 'ben'))).json()).toEqual({
+      runs: [],
+      more: false,
+      next: null,
+    });
     const own = await server.fetch(postRequest(`/v1/runs/${listed.runs[0]!.run}/finish`, 'ann', {}));
     expect([202, 409]).toContain(own.status);
   });

@@ -81,11 +81,14 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
     template: [(caller) => service.template(caller, 'echo'), 'watch_only'],
     startRun: [(caller) => service.startRun(caller, { agent: 'echo', input: 'x' }), 'watch_only'],
     resumeRun: [(caller) => service.resumeRun(caller, served.run), 'watch_only'],
+    retryRun: [(caller) => service.retryRun(caller, served.run), 'watch_only'],
+    conversations: [() => 'see caller-conversations.test.ts', 'see caller-conversations.test.ts'],
+    deadLetters: [async (caller) => (await service.deadLetters(caller, { runs: 9 })).read, 1],
     forkRun: [(caller) => service.forkRun(caller, served.run, { at: 'echo' }), 'watch_only'],
     continueRun: [(caller) => service.continueRun(caller, { results: [call], messages: [] }), 'watch_only'],
     do: [(caller) => service.do(caller, served.run, commands.cancel), 'watch_only'],
     requestState: [(caller) => service.requestState(caller, served.run, 1), undefined],
-    runs: [async (caller) => (await service.runs(caller, 9)).map(({ run }) => run), [served.run]],
+    runs: [async (caller) => (await service.runs(caller, { most: 9 })).runs.map(({ run }) => run), [served.run]],
     find: [async (caller) => (await service.find(caller, served.run)).summary.state, 'running'],
   };
   for (const token of ['glass', 'board']) {

@@ -112,7 +112,7 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
   },
   do: () => Promise.reject(new Error('Not here.')),
   requestState: () => undefined,
-  runs: async () => [],
+  runs: async () => ({ runs: [], next: null }),
   find: async () => {
     throw new Error('Nobody asks for that.');
   },

@@ -84,6 +84,7 @@ export const fakeConversations = (given: Scene, talk: ConversationFixture = {}):
   return {
     list: async ({ agent, deleted = false } = {}) =>
       all.filter((one) => (agent === undefined || one.agent === agent) && (deleted || one.deletedAt === null)),
+    turns: async () => [],
     show: async (ref: ConversationRef) => ({
       ...all.find(({ agent, name }) => agent === ref.agent && name === ref.name)!,
       entries: entriesOf(given),

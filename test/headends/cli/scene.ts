@@ -258,6 +258,8 @@ export const reportOf = (given: Scene): RunReport => {
     goal: given.goal,
     caller: null,
     recordedBy: { format: 5, build: 'cloister 0.1.0' },
+    budget: null,
+    fork: null,
     continuedBy: [],
     requestHash: null,
     attachments: [],

@@ -145,7 +145,7 @@ export const fakeService = ({
     },
     do: () => Promise.reject(new Error('Not here.')),
     requestState: () => undefined,
-    runs: async () => [],
+    runs: async () => ({ runs: [], next: null }),
     find: async () => {
       throw new CloisterError('run_unknown');
     },

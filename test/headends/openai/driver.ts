@@ -120,7 +120,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
       throw new CloisterError('request_invalid', 'No run waits.');
     },
     do: () => Promise.reject(new Error('Not here.')),
-    runs: async () => [],
+    runs: async () => ({ runs: [], next: null }),
     requestState: ({ name }, _run, nth) => (name === me.name ? fakeRun.requestStates?.[nth - 1] : undefined),
     find: async ({ name }, found) => {
       const said = name === me.name ? new Map(Object.entries(fakeRun.dialogs ?? {})).get(found) : undefined;

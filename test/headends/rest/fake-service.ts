@@ -21,6 +21,8 @@ import type {
   RunOutcome,
   RunReport,
   RunSession,
+  RunListQuery,
+  RunPage,
   RunSummary,
   ServerEvent,
   AgentService,
@@ -162,6 +164,8 @@ const question: CallerQuestion = {
 export class FakeService implements AgentService {
   readonly clients = { system: false, tools: false, activity: false, compat: false };
   readonly accounts = noStudio.accounts;
+  readonly conversations = noStudio.conversations;
+  readonly deadLetters = noStudio.deadLetters;
   readonly storedRuns = new Map<string, StoredRun>();
   readonly behaviour: Behaviour;
   readonly routes: readonly HttpRoute[];
@@ -291,18 +295,29 @@ export class FakeService implements AgentService {
     return undefined;
   }
 
-  async runs({ name }: Caller, most: number): Promise<readonly RunSummary[]> {
-    return [...this.storedRuns]
+  async retryRun(caller: Caller, run: string, signal?: AbortSignal) {
+    return this.forkRun(caller, run, { at: rootCell }, signal);
+  }
+
+  async runs({ name }: Caller, { most }: RunListQuery): Promise<RunPage> {
+    const all = [...this.storedRuns]
       .filter(([, kept]) => kept.caller === name)
-      .map(([run, kept]) => summaryOf(run as RunId, kept))
-      .reverse()
-      .slice(0, most);
+      .map(([run, kept]) => ({
+        ...summaryOf(run as RunId, kept),
+        crossings: 2,
+        refused: 1,
+        fork: null,
+        conversation: { agent: 'writer', name: 'trip' },
+      }))
+      .reverse();
+    return { runs: all.slice(0, most), next: all.length > most ? (all[most - 1]?.run ?? null) : null };
   }
 
   async find({ name }: Caller, run: string): Promise<CallerRun> {
     const kept = this.storedRuns.get(run);
     if (kept === undefined || kept.caller !== name) throw new CloisterError('run_unknown');
     return {
+      conversation: async () => ({ agent: 'writer', name: 'trip' }),
       summary: summaryOf(run as RunId, kept),
       session: kept.session,
       report: async () => reportOf(run as RunId, kept),
@@ -363,6 +378,7 @@ const emptyReports = (run: RunId): CallerRunReports => ({
   windows: async () => [],
   ledger: async () => [],
   tasks: async () => [],
+  mail: async () => [],
   replay: async () => ({
     run,
     ok: true,
@@ -426,6 +442,8 @@ const reportOf = (run: RunId, { request, state, outcome: ended }: StoredRun): Ru
     goal: 'x',
     caller: null,
     recordedBy: null,
+    budget: { tokens: 1000 },
+    fork: { run: 'r0' as RunId, at: rootCell },
     continuedBy: [],
     requestHash: null,
     attachments: [],

@@ -1,0 +1,153 @@
+// The conversations of each caller, with their turns.
+//
+//   conversation-belongs-to-caller. A conversation belongs to the caller whose name is before its own and whose runs are its turns;
+//       for every other caller it does not exist, unless it may watch that caller's runs, or runs the server. A turn that somebody
+//       else took in it, such as the command line, is not shown to its caller.
+import { CloisterError } from '#base';
+import { callerConversationName, callerPrefix } from '#contracts';
+import type {
+  Caller,
+  CallerCheckpoints,
+  CallerConversation,
+  CallerConversationReport,
+  CallerConversations,
+  CallerTurn,
+  Cloister,
+  ConversationRef,
+  ConversationSummary,
+  ConversationTurn,
+  RunSummary,
+} from '#contracts';
+import { conversationAsSeen, ownerOf } from './caller-runs.ts';
+import type { RunFactsReader } from './run-facts.ts';
+import type { TokenRegistry } from './token-registry.ts';
+
+type ConversationListPorts = {
+  readonly cloister: Pick<Cloister, 'conversations' | 'runs'>;
+  readonly tokens: Pick<TokenRegistry, 'actingEntry' | 'requireEntry'>;
+  readonly checkpoints: Pick<CallerCheckpoints, 'list'>;
+  readonly facts: RunFactsReader;
+};
+
+/** A conversation that a caller may read, with its turns that it may read. */
+type OwnConversation = { readonly summary: ConversationSummary; readonly turns: readonly ConversationTurn[] };
+
+const checkpointsMax = 1_000;
+
+export class LocalCallerConversations implements CallerConversations {
+  readonly #ports: ConversationListPorts;
+
+  constructor(ports: ConversationListPorts) {
+    this.#ports = ports;
+  }
+
+  async list(caller: Caller, { agent }: { readonly agent?: string | undefined } = {}) {
+    const own = await this.#own(caller);
+    return own
+      .filter(({ summary }) => agent === undefined || summary.agent === agent || summary.attached.includes(agent))
+      .map((one) => asListed(one, caller));
+  }
+
+  async show(caller: Caller, ref: ConversationRef, most: number): Promise<CallerConversationReport> {
+    const own = await this.#own(caller);
+    const found = find(own, ref, caller);
+    const listed = asListed(found, caller);
+    const shown = found.turns.slice(-most);
+    const turnList: CallerTurn[] = [];
+    for (const turn of shown) turnList.push(await this.#turn(turn));
+    const all = await this.#ports.checkpoints.list(caller, { most: checkpointsMax });
+    const checkpoints = all.filter(
+      ({ conversation }) =>
+        conversation !== null && conversation.agent === listed.agent && conversation.name === listed.name,
+    );
+    const ids = new Set(checkpoints.map(({ id }) => id));
+    const branches = own.flatMap(({ summary }) =>
+      summary.branchedFrom !== null && ids.has(summary.branchedFrom)
+        ? [{ ...conversationAsSeen(summary, caller), checkpoint: summary.branchedFrom }]
+        : [],
+    );
+    return { ...listed, turnList, more: shown.length < found.turns.length, checkpoints, branches };
+  }
+
+  async delete(caller: Caller, ref: ConversationRef, options: { readonly force?: boolean }): Promise<void> {
+    this.#ports.tokens.actingEntry(caller);
+    const { agent, name } = find(await this.#own(caller), ref, caller).summary;
+    await this.#ports.cloister.conversations.delete({ agent, name }, options);
+  }
+
+  /** Newest first. */
+  async #own(caller: Caller): Promise<readonly OwnConversation[]> {
+    const { cloister, tokens } = this.#ports;
+    tokens.requireEntry(caller);
+    const owner = ownerOf(caller);
+    const turns = new Map((await cloister.conversations.turns()).map((one) => [keyOf(one), one.turns]));
+    const all = await cloister.conversations.list();
+    if (owner === undefined) return all.map((summary) => ({ summary, turns: turns.get(keyOf(summary)) ?? [] }));
+    // probe: conversation-runs-of-caller
+    const runs = new Set((await cloister.runs({ caller: owner })).map(({ run }) => run));
+    // probe: conversations-of-caller
+    const named = all.filter(({ name }) => name.startsWith(callerPrefix(owner)));
+    const checkpoints = await this.#ports.checkpoints.list(caller, { most: checkpointsMax });
+    return named.flatMap((summary) => {
+      const own = (turns.get(keyOf(summary)) ?? []).filter(({ run }) => runs.has(run));
+      // A branch has no turn before somebody speaks in it.
+      const isOwn =
+        own.length > 0 || (summary.turns === 0 && checkpoints.some(({ id }) => id === summary.branchedFrom));
+      return isOwn ? [{ summary, turns: own }] : [];
+    });
+  }
+
+  async #turn({ run, agent, at, versions }: ConversationTurn): Promise<CallerTurn> {
+    const { cloister, facts } = this.#ports;
+    const [summary] = await cloister.runs({ run });
+    // Its first record is not on disk yet.
+    if (summary === undefined)
+      return {
+        run,
+        agent,
+        goal: '',
+        startedAt: at,
+        endedAt: null,
+        spent: null,
+        status: 'running',
+        output: '',
+        versions,
+      };
+    const { goal, startedAt, endedAt, spent } = summary;
+    return { run, agent, goal, startedAt, endedAt, spent, ...(await this.#outcome(summary, facts)), versions };
+  }
+
+  async #outcome(summary: RunSummary, facts: RunFactsReader) {
+    return summary.state === 'damaged' ? ({ status: 'damaged', output: '' } as const) : facts.outcome(summary);
+  }
+}
+
+const keyOf = ({ agent, name }: ConversationRef): string => JSON.stringify([agent, name]);
+
+const asListed = ({ summary, turns }: OwnConversation, caller: Caller): CallerConversation => ({
+  ...conversationAsSeen(summary, caller),
+  turns: turns.length,
+  updatedAt: summary.newestAt,
+  attached: summary.attached,
+});
+
+/** Of two that an operator calls the same, its own. Throws `conversation_unknown`, in the same words for what others have. */
+const find = (own: readonly OwnConversation[], { agent, name }: ConversationRef, caller: Caller): OwnConversation => {
+  const whole = callerNameIn(name, caller);
+  const found =
+    own.find(({ summary }) => summary.agent === agent && summary.name === whole) ??
+    (ownerOf(caller) === undefined
+      ? own.find(({ summary }) => summary.agent === agent && summary.name === name)
+      : undefined);
+  if (found === undefined) throw new CloisterError('conversation_unknown', `"${name.slice(0, 100)}".`);
+  return found;
+};
+
+/** Null: no conversation of this caller can have this name. */
+const callerNameIn = (name: string, caller: Caller): string | null => {
+  try {
+    return callerConversationName(ownerOf(caller) ?? caller.name, name);
+  } catch {
+    return null;
+  }
+};
