@@ -3,7 +3,13 @@ import { expect, test } from 'vitest';
 import type { CellId } from '#base';
 import { labelPlace, linesOf, mailFrame, mailRow, piecesAfter } from '../../web/src/panes/mail-layout.ts';
 import type { MailPiece, MailSegment } from '../../web/src/panes/mail-layout.ts';
-import { mailColumns, mailMessages, mailSentence, seenByPerson } from '../../web/src/panes/mail-messages.ts';
+import {
+  mailColumns,
+  mailMessages,
+  mailSentence,
+  seenByPerson,
+  textOfCrossing,
+} from '../../web/src/panes/mail-messages.ts';
 import type { MailColumn, MailMessage } from '../../web/src/panes/mail-messages.ts';
 import { testRandom } from './random.ts';
 import { crossed, ended, started, viewOf } from './view.ts';
@@ -32,6 +38,7 @@ const generatedMail = (seed: number): { columns: readonly MailColumn[]; messages
       topic: null,
       correlation: null,
       text: '',
+      crossing: null,
       tokens: null,
       readers: [...readers].map((to) => ({
         to: next() < 0.05 ? null : to,
@@ -185,11 +192,12 @@ test('a run without mail has nothing to draw, though it has a goal and an answer
   expect(mailMessages(viewOf(party.filter(({ type }) => type !== 'mail')))).toEqual([]);
 });
 
-test('texts come from the server’s report, and without one are not known', () => {
-  const view = viewOf(party);
-  const report = { id: 'm1', recipient_id: 'a', bytes: 99, text: 'You see a door.' } as never;
-  expect(mailMessages(view, [report])[1]).toMatchObject({ text: 'You see a door.', readers: [{ bytes: 99 }, {}] });
-  expect(mailMessages(view)[1]!.text).toBeNull();
+test('the text of a message is in the crossing with which it left its room', () => {
+  const [, broadcast, result, , lost] = mailMessages(viewOf(party));
+  expect([broadcast!.crossing?.bytes, result!.crossing, lost!.crossing]).toEqual([20, null, null]);
+  expect(textOfCrossing('broadcast', '{"id":"m1"}\nYou see\na door.')).toBe('You see\na door.');
+  expect(textOfCrossing('result', '{"status":"completed","output":"Done."}')).toBe('Done.');
+  expect(textOfCrossing('result', 'not JSON')).toBe('not JSON');
 });
 
 test('an answer of a long-lived agent is its mail, and is not shown twice', () => {
@@ -230,7 +238,7 @@ test('tokens of a message are those of its sender’s requests since the one bef
 });
 
 test('the page says whether the person saw a message, and who quoted it', () => {
-  const [goal, broadcast, , answer] = mailMessages(viewOf(party), [], 'She said: "You see a door in the wall."');
+  const [goal, broadcast, , answer] = mailMessages(viewOf(party), 'She said: "You see a door in the wall."');
   const all = [goal!, { ...broadcast!, text: 'You see a door in the wall.' }, answer!];
   expect(all.map((one) => seenByPerson(one, all))).toEqual([
     'You wrote this message.',

@@ -13,7 +13,13 @@ import {
   withOlder,
 } from '../../web/src/runs/run-list.ts';
 import type { ListedRun } from '../../web/src/runs/run-list.ts';
-import { backWords, checkpointOf, checkpointWords, conversationLine } from '../../web/src/runs/conversation-line.ts';
+import {
+  backWords,
+  branchWords,
+  checkpointOf,
+  checkpointWords,
+  conversationLine,
+} from '../../web/src/runs/conversation-line.ts';
 import { testRandom } from './random.ts';
 
 const spent = (usd: number | null) => ({ usd, ms: 2900, inputTokens: 1, outputTokens: 1 }) as ListedRun['spent'];
@@ -38,6 +44,7 @@ test('the newest page replaces what it covers, and keeps the older rows that wer
   expect(ids(withNewest(known, [row('d', 4), row('c', 3)], true))).toBe('d c b a');
   expect(ids(withNewest(known, [row('c', 3), row('a', 1)], true))).toBe('c a');
   expect(ids(withNewest(known, [row('d', 4)], false))).toBe('d');
+  expect(ids(withNewest(known, [], true))).toBe('c b a');
   expect(ids(withNewest(known, [row('e', 5), row('d', 4)], true))).toBe('e d c b a');
 });
 
@@ -139,6 +146,16 @@ test('a checkpoint says why it exists, and going back says what it takes away', 
   expect(checkpointWords(checkpoint('c', 'r', 1))).toBe('kept after the turn');
   expect(checkpointWords({ ...checkpoint('c', 'r', 1), why: 'asked' })).toBe('taken by you');
   expect(checkpointWords({ ...checkpoint('c', 'r', 1), label: 'before the move' })).toBe('before the move');
+  const talk = {
+    agent: 'lead',
+    name: 'x',
+    turns: [],
+    checkpoints: [checkpoint('c', 'r', new Date(2026, 1, 1, 6, 41, 10).getTime())],
+  };
+  expect(branchWords({ agent: 'lead', name: 'y', checkpoint: 'c' }, talk)).toBe(
+    'branch from the checkpoint of 06:41:10',
+  );
+  expect(branchWords({ agent: 'lead', name: 'y', checkpoint: 'gone' }, talk)).toBe('branch');
   expect(backWords(0)).toContain('stays as it is');
   expect(backWords(1)).toBe('The turn after it leaves the conversation. Its run is kept.');
   expect(backWords(3)).toBe('The 3 turns after it leave the conversation. Their runs are kept.');

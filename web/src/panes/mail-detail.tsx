@@ -1,22 +1,25 @@
 // One message: who heard it and when, whether the person saw it, and what nobody will read.
 import { count, formatBytes, formatDuration } from '#headends/run-view';
-import type { RunView } from '#headends/run-view';
 import { address, go, select } from '../address.ts';
+import type { RunStore } from '../run-store.ts';
+import { me } from '../state.ts';
 import { kindColour } from './mail-drawing.tsx';
 import { deadWords, seenByPerson } from './mail-messages.ts';
 import type { MailMessage, MailReader } from './mail-messages.ts';
+import { useMailText } from './mail-texts.ts';
 import { Part } from './task-detail.tsx';
 
 type MailDetailProps = {
   readonly message: MailMessage;
   readonly messages: readonly MailMessage[];
-  readonly view: RunView;
+  readonly store: RunStore;
   /** Null: nobody can write to this run. */
   readonly onWrite: ((to: string) => void) | null;
 };
 
-export const MailDetail = ({ message, messages, view, onWrite }: MailDetailProps) => {
-  const { id, text, sender, topic, readers, kind, from } = message;
+export const MailDetail = ({ message, messages, store, onWrite }: MailDetailProps) => {
+  const text = useMailText(store, message);
+  const { id, sender, topic, readers, kind, from } = message;
   const answered = messages.find((one) => one.id === message.correlation);
   return (
     <>
@@ -30,7 +33,7 @@ export const MailDetail = ({ message, messages, view, onWrite }: MailDetailProps
       </header>
       <div class="detail-body">
         {text === null ? (
-          <p class="muted">Its text is not shown to you.</p>
+          <p class="muted">{me.value?.sees === 'contents' ? 'It has no text.' : 'Its text is not shown to you.'}</p>
         ) : (
           <blockquote class="mail-quote">“{text}”</blockquote>
         )}
@@ -50,15 +53,15 @@ export const MailDetail = ({ message, messages, view, onWrite }: MailDetailProps
           </p>
         )}
         <Readers message={message} readers={readers} />
-        <p class="muted small">{seenByPerson(message, messages)}</p>
+        <p class="muted small">{seenByPerson({ ...message, text }, messages)}</p>
         <DeadLetters messages={messages} />
         <div class="detail-actions">
           {text === null ? null : (
-            <button type="button" class="button small" onClick={() => openTrail(address.value.run ?? '', message)}>
+            <button type="button" class="button small" onClick={() => openTrail(store.run, message, text)}>
               Trail
             </button>
           )}
-          {onWrite === null || from === 'outside' || view.cells.get(from)?.status !== null ? null : (
+          {onWrite === null || from === 'outside' || store.view.cells.get(from)?.status !== null ? null : (
             <button type="button" class="button small" onClick={() => onWrite(from)}>
               Write to {sender}
             </button>
@@ -136,7 +139,7 @@ const DeadLetters = ({ messages }: { readonly messages: readonly MailMessage[] }
 };
 
 /** Shows where the text of a message came from, at the first room that read it. */
-export const openTrail = (run: string, { readers, text }: MailMessage): void => {
+export const openTrail = (run: string, { readers }: MailMessage, text: string | null): void => {
   const reader = readers.find(({ to, state }) => to !== null && to !== 'outside' && state === 'read');
   if (reader?.to == null || text === null) return;
   go({ page: 'chat', run, cell: reader.to, find: text.slice(0, 200), xray: true });

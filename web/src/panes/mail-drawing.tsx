@@ -1,9 +1,11 @@
 // One row of mail: the hall with the message's line and text, and the room pieces below it.
 import { formatDuration } from '#headends/run-view';
 import { select } from '../address.ts';
+import type { RunStore } from '../run-store.ts';
 import { hallY, headHeight, labelPlace, linesOf, mailRow, pieceTop, piecesAfter, rowHeight } from './mail-layout.ts';
 import type { MailFrame, MailPiece } from './mail-layout.ts';
 import type { MailColumn, MailMessage } from './mail-messages.ts';
+import { useMailText } from './mail-texts.ts';
 
 export const kindColour = ({ kind }: MailMessage): 'goal' | 'mail' | 'result' => {
   if (kind === 'goal') return 'goal';
@@ -54,13 +56,15 @@ type MailHallProps = MailHeadProps & {
   readonly index: number;
   readonly startedAt: number;
   readonly isSelected: boolean;
+  readonly store: RunStore;
 };
 
 export const MailHall = (props: MailHallProps) => {
-  const { message, index, messages, columns, frame, startedAt, isSelected } = props;
+  const { message, index, messages, columns, frame, startedAt, isSelected, store } = props;
   const row = mailRow(message, columns);
   const place = labelPlace(row.sender, frame);
-  const text = message.text ?? `${message.kind}${message.topic === null ? '' : ` on #${message.topic}`}`;
+  const read = useMailText(store, message);
+  const text = read || `${message.kind}${message.topic === null ? '' : ` on #${message.topic}`}`;
   const label = {
     maxWidth: `${place.most}px`,
     ...(place.side === 'right' ? { left: `${place.x + 10}px` } : { right: `${frame.width - place.x + 10}px` }),
@@ -75,7 +79,7 @@ export const MailHall = (props: MailHallProps) => {
       onClick={() => select({ message: message.id, cell: undefined })}
     >
       <span role="cell" class="unseen">
-        {describe(message)}
+        {describe(message, read)}
       </span>
       {frame.hasTimes ? (
         <span class="mail-time" aria-hidden="true">
@@ -90,7 +94,7 @@ export const MailHall = (props: MailHallProps) => {
   );
 };
 
-type HallDrawingProps = Omit<MailHallProps, 'startedAt' | 'isSelected'>;
+type HallDrawingProps = Omit<MailHallProps, 'startedAt' | 'isSelected' | 'store'>;
 
 const HallDrawing = ({ message, index, messages, columns, frame }: HallDrawingProps) => {
   const row = mailRow(message, columns);
@@ -153,7 +157,7 @@ const Doors = ({ pieces, top }: { readonly pieces: readonly MailPiece[]; readonl
 const formatOffset = (ms: number): string => (ms < 60_000 ? `${(ms / 1000).toFixed(2)} s` : formatDuration(ms));
 
 /** As it is read out. */
-const describe = ({ sender, topic, readers, text, kind }: MailMessage): string => {
+const describe = ({ sender, topic, readers, kind }: MailMessage, text: string | null): string => {
   const names = readers.map(({ name, state }) => (state === 'dead' ? `${name}, dead` : name)).join(', ');
   return `${kind} from ${sender}${topic === null ? '' : ` on ${topic}`} to ${names}: ${text ?? ''}`;
 };

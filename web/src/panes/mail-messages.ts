@@ -1,10 +1,7 @@
 // The messages of a run, each with those who were to read it.
-import type { CrossingEnd, DeadReason, MailReport, MailState } from '#contracts';
+import type { CrossingEnd, DeadReason, MailState } from '#contracts';
 import { cellName, count, plural } from '#headends/run-view';
-import type { CellView, MailView, RunView } from '#headends/run-view';
-
-/** What the server says of a message; its text, for those who may see it. */
-export type MailText = MailReport & { readonly text?: string | null };
+import type { CellView, CrossingView, MailView, RunView } from '#headends/run-view';
 
 export type MailMessage = {
   readonly id: string;
@@ -14,8 +11,10 @@ export type MailMessage = {
   readonly sender: string;
   readonly topic: string | null;
   readonly correlation: string | null;
-  /** Null: this reader is not shown it. */
+  /** Null: it is in its crossing. */
   readonly text: string | null;
+  /** The first one with which it left its sender's room; null: none. */
+  readonly crossing: CrossingView | null;
   readonly readers: readonly MailReader[];
   /** What the sender's model was shown and said since its last message; null: no request. */
   readonly tokens: { readonly input: number; readonly output: number } | null;
@@ -40,33 +39,29 @@ export const endName = (view: RunView, end: CrossingEnd | null, name: string | n
   return cell === undefined ? (name ?? 'you') : cellName(view, cell.agent, cell.agent, cell.cell);
 };
 
-/** In the order in which they were sent, with the goal before them and the last answer to the person after them. */
-export const mailMessages = (
-  view: RunView,
-  texts: readonly MailText[] = [],
-  output: string | null = null,
-): readonly MailMessage[] => {
+/** In the order in which they were sent, with the goal before them and the last answer to the person, `output`, after them. */
+export const mailMessages = (view: RunView, output: string | null = null): readonly MailMessage[] => {
   if (view.mail.size === 0) return [];
-  const reported = Map.groupBy(texts, ({ id }) => id);
-  const sizes = crossingSizes(view);
+  const crossings = new Map(view.crossings.map((one) => [crossingKey(one.from, one.to, one.at), one]));
   const groups = Map.groupBy(view.mail.values(), ({ message }) => message);
   const sent = [...groups].map(([id, copies]) => {
     const [first] = copies as [MailView];
-    const report = reported.get(id) ?? [];
+    const { kind, from, topic, correlation, text, states } = first;
+    const crossed = copies.map((copy) => crossings.get(crossingKey(copy.from, copy.to, copy.states[0]!.at)));
     return {
       id,
-      kind: first.kind,
-      at: first.states[0]!.at,
-      from: first.from,
-      sender: endName(view, first.from, first.sender),
-      topic: first.topic,
-      correlation: first.correlation,
-      text: first.text ?? report.find(({ text }) => text != null)?.text ?? null,
-      readers: copies.map((copy) => readerOf(view, copy, report, sizes)),
+      kind,
+      at: states[0]!.at,
+      from,
+      sender: endName(view, from, first.sender),
+      topic,
+      correlation,
+      text,
+      crossing: crossed.find((one) => one?.refused === null) ?? null,
+      readers: copies.map((copy, at) => readerOf(view, copy, crossed[at])),
     };
   });
-  const [goal, answer] = [goalOf(view), answerOf(view, output)];
-  const all = [...goal, ...sent, ...answer].sort((one, other) => one.at - other.at);
+  const all = [...goalOf(view), ...sent, ...answerOf(view, output)].sort((one, other) => one.at - other.at);
   const tokens = tokenCounter(view);
   return all.map((message) => ({ ...message, tokens: tokens(message) }));
 };
@@ -74,32 +69,37 @@ export const mailMessages = (
 type Untold = Omit<MailMessage, 'tokens'>;
 
 /** A message and its crossing have the same ends and the same time. */
-const sizeKey = (from: CrossingEnd, to: CrossingEnd | null, at: number): string => `${from} ${to} ${at}`;
+const crossingKey = (from: CrossingEnd, to: CrossingEnd | null, at: number): string => `${from} ${to} ${at}`;
 
-const crossingSizes = ({ crossings }: RunView): ReadonlyMap<string, number> =>
-  new Map(crossings.map(({ from, to, at, bytes }) => [sizeKey(from, to, at), bytes]));
+/** A message crosses after a line of JSON about it; a result, as JSON. */
+export const textOfCrossing = (kind: MailMessage['kind'], content: string): string => {
+  if (kind !== 'result') return content.slice(content.indexOf('\n') + 1);
+  try {
+    return (JSON.parse(content) as { output?: string }).output ?? '';
+  } catch {
+    return content;
+  }
+};
 
 const readerOf = (
   view: RunView,
-  { from, to, recipient, states }: MailView,
-  reports: readonly MailText[],
-  sizes: ReadonlyMap<string, number>,
+  { to, recipient, states }: MailView,
+  crossing: CrossingView | undefined,
 ): MailReader => {
   const latest = states.at(-1)!;
   const timeOf = (state: MailState): number | null => states.find((one) => one.state === state)?.at ?? null;
-  const report = reports.find(({ recipient_id: name }) => name === recipient);
   return {
     to,
     name: endName(view, to, recipient),
     state: latest.state,
     reason: latest.reason,
-    bytes: report?.bytes ?? sizes.get(sizeKey(from, to, states[0]!.at)) ?? null,
+    bytes: crossing?.bytes ?? null,
     deliveredAt: timeOf('delivered'),
     readAt: timeOf('read'),
   };
 };
 
-const plainMessage = { topic: null, correlation: null };
+const plainMessage = { topic: null, correlation: null, crossing: null };
 
 const goalOf = (view: RunView): readonly Untold[] => {
   const root = view.cells.values().next().value;
@@ -188,7 +188,7 @@ export const seenByPerson = (message: MailMessage, all: readonly MailMessage[]):
       : all.find(
           (one) =>
             one.at >= message.at &&
-            one !== message &&
+            one.id !== message.id &&
             one.text?.includes(text) === true &&
             one.readers.some(({ to }) => to === 'outside'),
         );

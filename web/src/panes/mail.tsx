@@ -2,29 +2,25 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, select } from '../address.ts';
 import type { PaneProps } from '../shell/workbench.tsx';
-import { announcement, mayAct, source } from '../state.ts';
+import { announcement, mayAct } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
 import { Empty } from '../ui/parts.tsx';
-import { useLoaded } from '../ui/use-loaded.ts';
 import { useNarrow, useWidth } from '../ui/use-size.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
 import { MailDetail, openTrail } from './mail-detail.tsx';
 import { MailHead, MailHall } from './mail-drawing.tsx';
 import { headHeight, mailFrame, rowHeight } from './mail-layout.ts';
 import { mailColumns, mailMessages, mailSentence } from './mail-messages.ts';
-import type { MailMessage, MailText } from './mail-messages.ts';
+import type { MailMessage } from './mail-messages.ts';
+import { useMailText } from './mail-texts.ts';
 import { WriteMail } from './write-mail.tsx';
 
 export const Mail = ({ store }: PaneProps) => {
   void store.version.value;
   const { view, run } = store;
   const states = [...view.mail.values()].reduce((sum, one) => sum + one.states.length, 0);
-  const texts = useMailTexts(run, view.mail.size, store.state.value);
   const output = store.facts.value?.output || null;
-  const messages = useMemo(
-    () => mailMessages(view, texts, output),
-    [run, view.mail.size, states, texts, output, store.state.value],
-  );
+  const messages = useMemo(() => mailMessages(view, output), [run, view.mail.size, states, output, store.state.value]);
   const [writesTo, setWritesTo] = useState<string | null>(null);
   useEffect(() => {
     if (messages.length > 0) announcement.value = mailSentence(messages).join(' ');
@@ -70,7 +66,7 @@ export const Mail = ({ store }: PaneProps) => {
         aria-label="Selected message"
       >
         {writesTo === null ? (
-          <MailDetail {...{ message: selected, messages, view }} onWrite={canWrite ? setWritesTo : null} />
+          <MailDetail {...{ message: selected, messages, store }} onWrite={canWrite ? setWritesTo : null} />
         ) : (
           <WriteMail run={run} to={writesTo} onClose={() => setWritesTo(null)} isOpen />
         )}
@@ -79,27 +75,14 @@ export const Mail = ({ store }: PaneProps) => {
   );
 };
 
-/** Read again while messages come, at most every two seconds; without it, everything but the texts is shown. */
-const useMailTexts = (run: string, size: number, state: string): readonly MailText[] | undefined => {
-  const [wanted, setWanted] = useState(size);
-  useEffect(() => {
-    const timer = setTimeout(() => setWanted(size), wanted === 0 || state !== 'live' ? 0 : 2_000);
-    return () => clearTimeout(timer);
-  }, [size, state]);
-  const loaded = useLoaded<readonly MailText[]>(
-    async () => (wanted === 0 ? [] : source.value.mail(run)),
-    [run, wanted, state],
-  );
-  return loaded.value ?? undefined;
-};
-
 type MailDrawingProps = {
   readonly messages: readonly MailMessage[];
   readonly selected: MailMessage;
   readonly store: PaneProps['store'];
 };
 
-const MailDrawing = ({ messages, selected, store: { view, run } }: MailDrawingProps) => {
+const MailDrawing = ({ messages, selected, store }: MailDrawingProps) => {
+  const { view, run } = store;
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const isNarrow = useNarrow();
@@ -108,6 +91,7 @@ const MailDrawing = ({ messages, selected, store: { view, run } }: MailDrawingPr
   const at = messages.indexOf(selected);
   const move = (step: number): void =>
     select({ message: messages[Math.min(messages.length - 1, Math.max(0, at + step))]!.id, cell: undefined });
+  const text = useMailText(store, selected);
   const readers = selected.readers.flatMap(({ to }) => (to === null || to === 'outside' ? [] : [to]));
   const nextReader = (step: number): void => {
     const now = readers.findIndex((cell) => cell === address.value.cell);
@@ -124,7 +108,7 @@ const MailDrawing = ({ messages, selected, store: { view, run } }: MailDrawingPr
     ArrowDown: { about: 'message', hint: true, run: () => move(1) },
     ArrowLeft: { about: 'reader', hint: true, run: () => nextReader(-1) },
     ArrowRight: { about: 'reader', hint: true, run: () => nextReader(1) },
-    t: { about: 'trail', hint: true, run: () => openTrail(run, selected) },
+    t: { about: 'trail', hint: true, run: () => openTrail(run, selected, text) },
     Escape: { about: 'back', run: () => select({ message: undefined }) },
     d: { about: 'dead letters', hint: true, run: nextDead },
   });
@@ -149,7 +133,7 @@ const MailDrawing = ({ messages, selected, store: { view, run } }: MailDrawingPr
           {(message, index) => (
             <MailHall
               key={message.id}
-              {...{ message, index, messages, columns, frame, startedAt }}
+              {...{ message, index, messages, columns, frame, startedAt, store }}
               isSelected={message === selected}
             />
           )}

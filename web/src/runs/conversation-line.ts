@@ -1,5 +1,6 @@
 // A conversation as a line: what the person said, what the agent answered, and the checkpoints between.
 import type { Checkpoint } from '#contracts';
+import { clockTime } from '#headends/run-view';
 
 export type ConversationTurn = {
   readonly run: string;
@@ -9,6 +10,8 @@ export type ConversationTurn = {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly spent: { readonly usd: number | null } | null;
+  /** The runs that were this turn at some time, oldest first, with the one that counts. */
+  readonly versions?: readonly string[];
 };
 
 export type ShownCheckpoint = Pick<Checkpoint, 'id' | 'at' | 'why' | 'label'> & { readonly run: string };
@@ -18,13 +21,14 @@ export type ConversationBranch = {
   readonly agent: string;
   readonly name: string;
   readonly checkpoint?: string | null;
-  readonly at?: number | null;
 };
 
 export type ConversationFacts = {
   readonly agent: string;
   readonly name: string;
   readonly turns: readonly ConversationTurn[];
+  /** Whether there are turns before these. */
+  readonly more?: boolean;
   readonly checkpoints?: readonly ShownCheckpoint[];
   readonly branches?: readonly ConversationBranch[];
 };
@@ -66,6 +70,12 @@ export const checkpointOf = (line: readonly LineEntry[], run: string): ShownChec
 /** `kept after the turn`, or what the person wrote. */
 export const checkpointWords = ({ why, label }: ShownCheckpoint): string =>
   label !== '' ? label : why === 'autosave' ? 'kept after the turn' : 'taken by you';
+
+/** `branch from the checkpoint of 06:41:10`. */
+export const branchWords = ({ checkpoint }: ConversationBranch, { checkpoints = [] }: ConversationFacts): string => {
+  const from = checkpoints.find(({ id }) => id === checkpoint);
+  return from === undefined ? 'branch' : `branch from the checkpoint of ${clockTime(from.at)}`;
+};
 
 export const backWords = (turns: number): string => {
   if (turns === 0) return 'Nothing came after it: the conversation stays as it is.';

@@ -11,7 +11,8 @@ const idleEveryMs = 10_000;
 export const filters = signal<RunFilters>(noFilters);
 /** Null: not loaded yet. */
 export const rows = signal<readonly ListedRun[] | null>(null);
-export const more = signal(false);
+/** Where older runs follow; null: there are none. */
+export const olderFrom = signal<string | null>(null);
 export const listProblem = signal<Error | null>(null);
 /** The run that is selected, and the one that is marked for a comparison. */
 export const selectedRun = signal<string | null>(null);
@@ -20,6 +21,11 @@ export const markedRun = signal<string | null>(null);
 /** Answers to earlier filters are dropped. */
 let asked = 0;
 let isLoadingOlder = false;
+
+type RunsPage = { readonly runs: readonly ListedRun[]; readonly more: boolean; readonly next?: string | null };
+
+/** A server may say where the next page begins: a filter reads a limited number of logs for one page. */
+const nextOf = ({ runs, more, next }: RunsPage): string | null => (more ? (next ?? runs.at(-1)?.run ?? null) : null);
 
 /** Reads the newest runs; as many as it takes to reach the last one that is under way. */
 export const readNewest = async (): Promise<void> => {
@@ -30,7 +36,8 @@ export const readNewest = async (): Promise<void> => {
     const page = await source.peek().runs({ limit, ...queryOf(filters.peek()) });
     if (question !== asked) return;
     const merged = withNewest(known, page.runs, page.more);
-    if (merged.length <= page.runs.length) more.value = page.more;
+    // Where the next page begins changes only while there is one page.
+    if (merged.length <= page.runs.length) olderFrom.value = nextOf(page);
     rows.value = merged;
     listProblem.value = null;
   } catch (error) {
@@ -39,18 +46,18 @@ export const readNewest = async (): Promise<void> => {
 };
 
 export const readOlder = async (): Promise<void> => {
-  const last = rows.peek()?.at(-1);
-  if (isLoadingOlder || last === undefined || !more.peek()) return;
+  const from = olderFrom.peek();
+  if (isLoadingOlder || from === null) return;
   isLoadingOlder = true;
   const question = asked;
   try {
-    const page = await source.peek().runs({ limit: pageSize, before: last.run, ...queryOf(filters.peek()) });
+    const page = await source.peek().runs({ limit: pageSize, before: from, ...queryOf(filters.peek()) });
     if (question !== asked) return;
     rows.value = withOlder(rows.peek() ?? [], page.runs);
-    more.value = page.more && page.runs.length > 0;
+    olderFrom.value = nextOf(page) === from ? null : nextOf(page);
   } catch (error) {
     // A server that cannot page has no older ones to give.
-    more.value = false;
+    olderFrom.value = null;
     listProblem.value = error as Error;
   } finally {
     isLoadingOlder = false;
@@ -61,7 +68,7 @@ export const setFilters = (changes: Partial<RunFilters>): void => {
   filters.value = { ...filters.peek(), ...changes };
   asked++;
   rows.value = null;
-  more.value = false;
+  olderFrom.value = null;
   void readNewest();
 };
 

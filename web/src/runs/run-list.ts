@@ -49,14 +49,15 @@ export const rowStatus = ({ state, status, unreadable }: ListedRun): string => {
 /** Whether it may still change. */
 export const isUnderWay = ({ state }: ListedRun): boolean => state === 'running' || state === 'waiting';
 
-/** Puts the newest page over what is known: rows that the page should have and has not are gone. */
+/** Puts the newest page over what is known: rows that the page should have and has not are gone. A page may be empty, with more to come. */
 export const withNewest = (
   known: readonly ListedRun[],
   page: readonly ListedRun[],
   more: boolean,
 ): readonly ListedRun[] => {
   const last = page.at(-1);
-  if (last === undefined || !more) return page;
+  if (!more) return page;
+  if (last === undefined) return known;
   const at = known.findIndex(({ run }) => run === last.run);
   const older = at < 0 ? known.filter(({ startedAt }) => startedAt < last.startedAt) : known.slice(at + 1);
   const fresh = new Set(page.map(({ run }) => run));

@@ -1,13 +1,13 @@
 // Beside the list: the conversation of the selected run, or the run alone.
 import { useState } from 'preact/hooks';
-import { clockTime, count, money } from '#headends/run-view';
+import { clockTime, count, money, plural } from '#headends/run-view';
 import { formatAddress, go } from '../address.ts';
 import { mayAct, source } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
 import { Problem, Status } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { backWords, checkpointOf, checkpointWords, conversationLine } from './conversation-line.ts';
-import type { ConversationFacts, LineEntry, ShownCheckpoint } from './conversation-line.ts';
+import { backWords, branchWords, checkpointOf, checkpointWords, conversationLine } from './conversation-line.ts';
+import type { ConversationFacts, ConversationTurn, LineEntry, ShownCheckpoint } from './conversation-line.ts';
 import { roomsText, rowStatus, tookText } from './run-list.ts';
 import type { ListedRun } from './run-list.ts';
 
@@ -122,6 +122,7 @@ const Line = ({ facts, run, onChange }: LineProps) => {
   return (
     <>
       {error === null ? null : <Problem error={error} />}
+      {facts.more === true ? <p class="muted small">Earlier turns are not shown.</p> : null}
       <ol class="talk-line">
         {line.map((entry) => (
           <Entry
@@ -132,12 +133,14 @@ const Line = ({ facts, run, onChange }: LineProps) => {
           />
         ))}
       </ol>
-      {(facts.branches ?? []).map(({ agent, name, at }) => (
-        <a key={name} class="card-row branch" href={formatAddress({ page: 'chat', agent, conversation: name })}>
-          <b>{name}</b>
-          <span class="muted card-row-rest">
-            {at == null ? 'branch' : `branch from the checkpoint of ${clockTime(at)}`}
-          </span>
+      {(facts.branches ?? []).map((one) => (
+        <a
+          key={one.name}
+          class="card-row branch"
+          href={formatAddress({ page: 'chat', agent: one.agent, conversation: one.name })}
+        >
+          <b>{one.name}</b>
+          <span class="muted card-row-rest">{branchWords(one, facts)}</span>
         </a>
       ))}
     </>
@@ -189,10 +192,22 @@ const Entry = ({ entry, run, agent, isCurrent, branch, goBack }: EntryProps) => 
           <>
             <a href={formatAddress({ page: 'chat', run: turn.run })}>run {turn.run.slice(0, 8)}</a>
             {turn.spent === null ? '' : `, ${money(turn.spent.usd)}`}
+            <Versions turn={turn} />
           </>
         )}
       </p>
     </li>
+  );
+};
+
+/** A turn that was tried again has a version before this one. */
+const Versions = ({ turn: { run, versions = [] } }: { readonly turn: ConversationTurn }) => {
+  const other = versions.findLast((one) => one !== run);
+  if (other === undefined) return null;
+  return (
+    <>
+      , <a href={formatAddress({ page: 'chat', run: other, with: run })}>{plural(versions.length, 'version')}</a>
+    </>
   );
 };
 

@@ -13,7 +13,7 @@ import {
   keepListCurrent,
   listProblem,
   markedRun,
-  more,
+  olderFrom,
   readOlder,
   rows,
   selectedRun,
@@ -45,7 +45,8 @@ export const Runs = () => {
     ' ': { about: 'mark for diff', hint: true, run: () => selected !== undefined && markRun(selected) },
     '/': { about: 'find', hint: true, run: () => find.current?.focus() },
   };
-  const isEmpty = shown?.length === 0 && !isFiltered(filters.value) && listProblem.value === null;
+  const isEmpty =
+    shown?.length === 0 && olderFrom.value === null && !isFiltered(filters.value) && listProblem.value === null;
   useKeys(bindings, !isEmpty);
   if (isEmpty) return <FirstVisit />;
   return (
@@ -130,7 +131,9 @@ const Filters = ({ find }: { readonly find: { current: HTMLInputElement | null }
         Refused only
       </button>
       <span class="header-space" />
-      <span class="muted small filters-total">{rows.value === null ? '' : totalText(rows.value, more.value)}</span>
+      <span class="muted small filters-total">
+        {rows.value === null ? '' : totalText(rows.value, olderFrom.value !== null)}
+      </span>
     </form>
   );
 };
@@ -141,10 +144,11 @@ const RunRows = ({ shown, selected }: RunRowsProps) => {
   const isNarrow = useNarrow();
   const now = useNow(shown?.some(isUnderWay) === true);
   if (shown === null) return <div class="pane-empty" aria-busy="true" />;
-  if (shown.length === 0) return <NothingFound />;
+  const isMore = olderFrom.value !== null;
+  if (shown.length === 0) return isMore ? <OlderRuns key={olderFrom.value} /> : <NothingFound />;
   const marked = markedRun.value;
   return (
-    <div class="run-rows" role="table" aria-label="Runs, newest first" aria-rowcount={more.value ? -1 : shown.length}>
+    <div class="run-rows" role="table" aria-label="Runs, newest first" aria-rowcount={isMore ? -1 : shown.length}>
       {isNarrow ? null : <RunHeadings />}
       {marked === null ? null : (
         <p class="notice small">
@@ -152,14 +156,14 @@ const RunRows = ({ shown, selected }: RunRowsProps) => {
         </p>
       )}
       <VirtualList<ListedRun | null>
-        rows={more.value ? [...shown, null] : shown}
+        rows={isMore ? [...shown, null] : shown}
         rowHeight={isNarrow ? 83 : 40}
         selected={selected === undefined ? -1 : shown.indexOf(selected)}
         label="Runs"
       >
         {(row, index) =>
           row === null ? (
-            <OlderRuns key="older" />
+            <OlderRuns key={olderFrom.value} />
           ) : (
             <RunLine
               key={row.run}
@@ -181,7 +185,7 @@ const OlderRuns = () => {
   useEffect(() => void readOlder(), []);
   return (
     <div class="run-line muted small" role="row">
-      <span role="cell">Loading older runs…</span>
+      <span role="cell">Looking through older runs…</span>
     </div>
   );
 };
