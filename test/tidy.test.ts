@@ -14,7 +14,7 @@ const table = createRequire(import.meta.url)('../.dependency-cruiser.cjs') as { 
 
 const sources = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/u.test(entry.name) && !entry.parentPath.includes('node_modules'))
     .map((entry) => `${entry.parentPath}/${entry.name}`);
 
 const read = (file: string): string => readFileSync(file, 'utf8');
@@ -133,7 +133,7 @@ test('the page of errors and the page of prompt texts are what the code says', (
 
 test('every file and folder that a document names exists', () => {
   const exclude = ['**/node_modules/**', 'test/.planted/**'];
-  const files = globSync(['*.ts', '{src,test,tools,sim,deep,bench,docs}/**/*.{ts,md}'], { exclude });
+  const files = globSync(['*.ts', '{src,web,test,tools,sim,deep,bench,docs}/**/*.{ts,tsx,md}'], { exclude });
   const exists = (name: string): boolean =>
     files.some((file) => `/${file}`.endsWith(`/${name}`) || `/${file}`.includes(`/${name}/`));
   const found = globSync(['*.md', 'docs/**/*.md']).flatMap((page) => {
@@ -162,7 +162,7 @@ test('the lock file carries no download addresses', () => {
 });
 
 test('every invariant has a name of its own, and a test, a judge or a plant cites it', () => {
-  const files = ['src', 'sim', 'deep', 'bench', 'tools', 'test']
+  const files = ['src', 'web', 'sim', 'deep', 'bench', 'tools', 'test']
     .flatMap(sources)
     .filter((file) => !file.includes('.planted'));
   const named = files.flatMap((file) =>

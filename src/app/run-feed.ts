@@ -39,7 +39,7 @@ export class RunFeed {
   readonly #eventReaders = new Map<FrameReader<RunEvent>, Sees>();
 
   /**
-   * What the model of each cell has written in the attempt under way. A reader that comes meanwhile, such as a page that is loaded again, is
+   * What the model of each cell has written in the attempt in flight. A reader that comes meanwhile, such as a page that is loaded again, is
    * told so far, and the rest as it is written.
    */
   readonly #written = new Map<CellId, { readonly agent: string; text: string }>();

@@ -48,7 +48,7 @@ import { caughtUp, RunFeed } from './run-feed.ts';
 import type { FrameListener } from './run-feed.ts';
 import { PeopleWait } from './people-wait.ts';
 import { readOnlyMemory, readOnlyTasks } from './read-only-team.ts';
-import { isAutosaved, pastFrames, startsResident } from './run-start.ts';
+import { isAutosaved, mayGetReaders, pastFrames, startsResident } from './run-start.ts';
 import type { RunStart } from './run-start.ts';
 
 /** What runs share. */
@@ -75,6 +75,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   #keyed: KeyedMessages | undefined;
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
+  readonly #keepsText: boolean;
   cancelled = false;
   /** The number of the newest durable frame. */
   committed = -1;
@@ -85,6 +86,7 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.run = run;
     this.#start = start;
     this.#host = host;
+    this.#keepsText = mayGetReaders(start);
     // probe: message-load
     for (const frame of pastFrames(start)) this.#followMessages(frame);
     this.outcome = host.runToEnd(this, start);
@@ -331,9 +333,9 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.#openFeed().live(cell, agent, event);
   }
 
-  /** Also while nobody reads: a reader who comes in the middle of a text is told its beginning. */
+  /** Of a served run also while nobody reads: a reader who comes in the middle of a text is told its beginning. */
   get hasLiveListeners(): boolean {
-    return true;
+    return this.#keepsText || this.hasEventReaders;
   }
 
   get hasEventReaders(): boolean {

@@ -59,5 +59,13 @@ export const startsResident = (start: RunStart): boolean =>
 export const isAutosaved = (start: RunStart): boolean =>
   'recorded' in start ? start.saved : start.conversation !== undefined;
 
+/** A run that somebody requested of a server: readers may come at any time, such as a page that is loaded again. */
+export const mayGetReaders = (start: RunStart): boolean =>
+  'recorded' in start
+    ? start.recorded.frames.some(
+        ({ record }) => (record.type === 'open' || record.type === 'fork') && record.caller !== undefined,
+      )
+    : start.caller !== undefined;
+
 /** The frames that the run continues from. */
 export const pastFrames = (start: RunStart): readonly Frame[] => ('recorded' in start ? start.recorded.frames : []);

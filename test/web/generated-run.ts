@@ -1,4 +1,4 @@
-// Runs as a view has them, made up from a seed: trees of any depth, births at any time, refusals, mail, questions, runs under way.
+// Runs as a view has them, made up from a seed: trees of any depth, births at any time, refusals, mail, questions, runs in progress.
 import type { CrossingKind, DurableEvent } from '#contracts';
 import { applyEvent, newRunView } from '#headends/run-view';
 import type { RunView } from '#headends/run-view';
@@ -8,7 +8,7 @@ export type Shape = {
   /** How many cells at most, and how deep. */
   readonly cells?: number;
   readonly depth?: number;
-  /** `fan-out`: children are born together. `scattered`: at any time. `sequence`: one after the other. */
+  /** `fan-out`: children are created together. `scattered`: at any time. `sequence`: one after the other. */
   readonly births?: 'fan-out' | 'scattered' | 'sequence';
   readonly isLive?: boolean;
   readonly mail?: number;

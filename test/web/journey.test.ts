@@ -28,6 +28,7 @@ const lead = defineAgent({
   agents: [clerk],
 });
 
+// invariants: page-no-cookie, store-once
 test.skipIf(browserMissing !== null)(
   'a person asks in the page, sees the answer, the rooms and what each model saw, and finds it again after a reload',
   async () => {
@@ -49,6 +50,8 @@ test.skipIf(browserMissing !== null)(
     expect(await page.getByText('When do we meet?').count()).toBeGreaterThan(0);
     expect(await studio.cloister.runs()).toHaveLength(1);
 
+    expect(await page.getByRole('heading', { name: 'Monday' }).count()).toBe(1);
+    expect(await page.context().cookies()).toEqual([]);
     expect(complaints).toEqual([]);
     expect([...origins]).toEqual([studio.url]);
   },

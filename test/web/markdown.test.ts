@@ -71,6 +71,7 @@ test('links go to the web or to mail, and nowhere else', () => {
     expect(safeLink(href), href).toBe(null);
 });
 
+// invariant: markdown-no-html
 test('pictures are those in the text itself: none is fetched', () => {
   expect(safeImage('data:image/png;base64,AAAA')).toBe('data:image/png;base64,AAAA');
   for (const href of [

@@ -177,7 +177,7 @@ const families: Readonly<Record<string, (seed: number) => Shape>> = {
     cells: 24,
     births: (['fan-out', 'scattered', 'sequence'] as const)[seed % 3]!,
   }),
-  'under way': (seed) => ({ seed, depth: 3, cells: 14, isLive: true, refused: 0.05 }),
+  'in progress': (seed) => ({ seed, depth: 3, cells: 14, isLive: true, refused: 0.05 }),
   'with refusals': (seed) => ({ seed, depth: 3, cells: 14, refused: 0.3 }),
   'with mail between all': (seed) => ({ seed, depth: 2, cells: 10, mail: 25, refused: 0.1 }),
   'with everything in one millisecond': (seed) => ({ seed, depth: 3, cells: 12, requestMs: 0 }),
@@ -194,7 +194,7 @@ const families: Readonly<Record<string, (seed: number) => Shape>> = {
 
 const eachFamily = testRuns(750);
 
-// invariant: rooms-columns rooms-doors rooms-cut rooms-labels
+// invariants: rooms-columns, rooms-doors, rooms-cut, rooms-labels
 describe('in generated runs no arrow lies over a room that it does not enter, every end is at its door, and no text meets anything', () => {
   test.each(Object.keys(families))('%s', (name) => {
     let [cuts, texts, shafts] = [0, 0, 0];
@@ -203,7 +203,7 @@ describe('in generated runs no arrow lies over a room that it does not enter, ev
       const found = checkView(
         view,
         sizes[seed % sizes.length]!,
-        name === 'under way' ? (view.lastAt ?? 0) + 300 : null,
+        name === 'in progress' ? (view.lastAt ?? 0) + 300 : null,
       );
       cuts += found.cuts;
       texts += found.texts;

@@ -102,7 +102,7 @@ test('times are those of today, or have their day', () => {
   expect(startedText(0, now)).toBe('');
 });
 
-test('a run under way has taken the time until now; one that waits says nothing', () => {
+test('a run in progress has taken the time until now; one that waits says nothing', () => {
   const open = { spent: null, endedAt: null };
   expect(tookText(row('a', 1), 0)).toBe('2.9 s');
   expect(tookText(row('a', 1000, { ...open, state: 'running' }), 3000)).toBe('2.0 s');
@@ -126,7 +126,7 @@ const turn = (run: string, startedAt: number, endedAt: number | null) => ({
 
 const checkpoint = (id: string, run: string, at: number) => ({ id, run, at, why: 'autosave' as const, label: '' });
 
-test('a conversation is a line of what was said, with each checkpoint after the answer that it keeps', () => {
+test('a conversation is a line of its messages, with each checkpoint after the answer that it keeps', () => {
   const line = conversationLine({
     agent: 'lead',
     name: 'databases',

@@ -1,7 +1,7 @@
 // One run on the page: its view, kept up to date.
 //
 //   store-once. Each recorded event is applied once, whatever is cut, reloaded or sent again: a stream continues after the last id.
-//   store-paced. The page is drawn once a frame, however many events come.
+// The page is drawn once a frame, however many events come.
 import { signal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import type { RunEvent } from '#contracts';

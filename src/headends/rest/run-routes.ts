@@ -200,7 +200,7 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     tag: 'runs',
     summary: 'Try a run again from its start, with the same input, history and budget',
     description:
-      'The run itself is kept. If it is a turn of a conversation, the new run is another version of that turn, and the conversation goes on with it; what was said after the turn no longer counts. Otherwise the new run is a fork.',
+      'The run itself is kept. If it is a turn of a conversation, the new run is another version of that turn, and the conversation continues with it; later turns no longer count. Otherwise the new run is a fork.',
     replies: {
       202: jsonReply('The new run has started.', begunShape),
       409: jsonReply('A turn of the conversation is running.', errorShape),

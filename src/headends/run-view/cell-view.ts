@@ -59,7 +59,7 @@ type CurrentActivity = { readonly type: 'model' | 'tool' | 'child' | 'question';
 /** `endedAt`: null while it is in flight, or if its outcome was never recorded. */
 type OperationView = { readonly op: number; readonly startedAt: number; endedAt: number | null };
 
-export type ModelRequestView = OperationView & {
+type ModelRequestView = OperationView & {
   readonly turn: number;
   readonly model: string;
   readonly promptBytes: number;
@@ -85,7 +85,7 @@ export type ToolCallView = OperationView & {
   error: EventError | null;
 };
 
-export type ChildCallView = OperationView & {
+type ChildCallView = OperationView & {
   readonly child: CellId;
   readonly agent: string;
   readonly tool: string;
@@ -93,7 +93,7 @@ export type ChildCallView = OperationView & {
 };
 
 /** Before the next attempt, or for the agents that it spawned: `ms` at most. `endedAt`: by what came next. */
-export type WaitView = OperationView & { readonly ms: number; readonly for: 'retry' | 'spawned' };
+type WaitView = OperationView & { readonly ms: number; readonly for: 'retry' | 'spawned' };
 
 export type WindowCutView = { readonly at: number } & (
   | { readonly how: 'clamped'; readonly tokens: number; readonly was: number | null }

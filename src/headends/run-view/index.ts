@@ -1,5 +1,5 @@
 export { activityText } from './cell-view.ts';
-export type { CellView, ChildCallView, ModelRequestView, ToolCallView, WaitView, WindowCutView } from './cell-view.ts';
+export type { CellView, ToolCallView, WindowCutView } from './cell-view.ts';
 export { clockTime, compactNumber, count, dateTime, formatBytes, formatDuration, money, plural } from './numbers.ts';
 export { applyEvent, cellName, crossingEndName, cutLiveText, newRunView, toolNameOf } from './run-view.ts';
 export type { CrossingView, MailView, QuestionView, RunView, TaskView } from './run-view.ts';

@@ -150,7 +150,7 @@ describe('conversations', () => {
 });
 
 describe('a run that is tried again', () => {
-  test('as a turn of a conversation is another version of it; the conversation goes on with the new one, and the old one is kept', async () => {
+  test('as a turn of a conversation is another version of it; the conversation continues with the new one, and the old one is kept', async () => {
     const { cloister, post, say, show, ended, get } = await serve(newWorkspace());
     const first = await say('ann', 'One.', 'trip');
     const second = await say('ann', 'Two.', 'trip');
@@ -180,7 +180,7 @@ describe('a run that is tried again', () => {
       'Three.',
       expect.any(String),
     ]);
-    // An earlier turn: what was said after it no longer counts.
+    // An earlier turn: later turns no longer count.
     const restart = (await post('ann', `/v1/runs/${first}/retry`)).body.run as string;
     await ended('ann', restart);
     expect((await show('ann', 'trip')).turns.map(({ run }: any) => run)).toEqual([restart]);

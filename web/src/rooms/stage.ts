@@ -1,7 +1,6 @@
 // The canvas of rooms and what moves on it: size, zoom, scrolling, hover, frames.
 //
-//   stage-paced. The canvas is drawn once a frame at most, and a large run is laid out again only as often as that takes little of the
-//       time.
+// It is drawn once a frame at most, and a large run is laid out again only as often as that takes little of the time.
 import { signal } from '@preact/signals';
 import type { RunView } from '#headends/run-view';
 import { detailsOf } from './details.ts';
