@@ -13,6 +13,12 @@ import './styles/index.css';
 
 const questionsEveryMs = 5_000;
 
+/** Nothing more can be had with this token. What is shown is no longer true, so it is taken away. */
+const refuse = (error: SourceProblem): void => {
+  forgetToken();
+  problem.value = error;
+};
+
 const open = async (): Promise<void> => {
   const kept = readKeptRun();
   const token = kept === null ? takeToken() : null;
@@ -24,7 +30,7 @@ const open = async (): Promise<void> => {
       'This page needs the link with its token.',
       'Start studio again, or paste a token.',
     );
-  source.value = kept === null ? openServerSource(token!) : openKeptSource(kept);
+  source.value = kept === null ? openServerSource(token!, refuse) : openKeptSource(kept);
   if (kept !== null && address.value.run === undefined) address.value = { page: 'chat', run: kept.run };
   me.value = await source.value.me();
   if (kept === null) agents.value = (await source.value.get<{ agents: readonly AgentFacts[] }>('')).agents;
@@ -48,6 +54,5 @@ followAddress();
 followKeys();
 render(<Shell />, document.getElementById('page')!);
 open().catch((error: SourceProblem) => {
-  if (error.status === 401) forgetToken();
   problem.value = error;
 });

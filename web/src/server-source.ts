@@ -25,7 +25,8 @@ export const forgetToken = (): void => sessionStorage.removeItem(tokenKey);
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-export const openServerSource = (token: string): Source => {
+/** `onRefused`: the server does not take the token, or no longer. */
+export const openServerSource = (token: string, onRefused: (problem: SourceProblem) => void): Source => {
   const request = async (method: string, path: string, options: RequestInit = {}): Promise<Response> => {
     let response: Response;
     try {
@@ -39,8 +40,10 @@ export const openServerSource = (token: string): Source => {
       if (options.signal?.aborted === true) throw error;
       throw new SourceProblem('offline', 'The server does not answer.');
     }
-    if (!response.ok) throw await problemOf(response);
-    return response;
+    if (response.ok) return response;
+    const problem = await problemOf(response);
+    if (problem.status === 401) onRefused(problem);
+    throw problem;
   };
   const get = async <T>(path: string, query: Query = {}): Promise<T> =>
     (await (

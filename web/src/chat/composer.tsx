@@ -162,8 +162,9 @@ const MessageField = ({ agent: { name, input }, isWorking, isResident, onSubmit,
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (draft.peek() === '') draft.value = sessionStorage.getItem(draftKey) ?? '';
-    // A keyboard that covers the page is not opened for anybody.
-    if (!matchMedia('(pointer: coarse)').matches && document.activeElement === document.body) field.current?.focus();
+    // Whoever looks at a run uses keys. A keyboard that covers the page is not opened for anybody.
+    const isFree = run.peek() === null && document.activeElement === document.body;
+    if (isFree && !matchMedia('(pointer: coarse)').matches) field.current?.focus();
   }, []);
   const takesJson = input?.format === 'json';
   const waits = isWorking && shownConversation.value !== null;

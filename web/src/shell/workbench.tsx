@@ -54,6 +54,7 @@ export const Workbench = () => {
     if (newestRuns.value === null) return <div class="pane-empty" aria-busy="true" />;
     if (newestRuns.value.length === 0) return <FirstVisit />;
   }
+  if (store?.state.value === 'lost' && store.view.events === 0) return <RunMissing store={store} />;
   const hasSelection = store !== null && (cell !== undefined || crossing !== undefined);
   return (
     <div class={`workbench narrow-${narrowPane.value}`} data-pane={store === null ? undefined : address.value.pane}>
@@ -73,6 +74,15 @@ export const Workbench = () => {
     </div>
   );
 };
+
+const RunMissing = ({ store }: PaneProps) => (
+  <div class="first-visit">
+    <h1>{store.problem.value?.message}</h1>
+    <a class="button" href="#/runs">
+      Open runs
+    </a>
+  </div>
+);
 
 const RunPane = ({ store }: PaneProps) => {
   const shown = address.value.pane ?? 'rooms';
