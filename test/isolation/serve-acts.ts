@@ -175,6 +175,15 @@ export const reachForOthers = async (actor: Actor, foreign: KnownForeignIds): Pr
   const results = resultsBody('bee-plain-1', [foreign.newestCall ?? unknownCallId], 'bee-found');
   seen.push(await fetchAndRecord(actor, postRequest(actor, chatPath, results)));
   const failed = await fetchAndRecord(actor, postRequest(actor, '/v1/echo', { input: question('bee-fault-1') }));
+  for (const path of [
+    '/v1/conversations',
+    '/v1/conversations/echo/trip',
+    '/v1/dead-letters',
+    '/v1/runs?text=private',
+    '/v1/me',
+  ])
+    // Hashes of contents that hold random ids.
+    seen.push((await fetchAndRecord(actor, getRequest(actor, path))).replaceAll(/[\da-f]{64}/gu, '<hash>'));
   seen.push(failed, await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${runIn(failed) ?? unknownRun}`)));
   return seen.join('\n');
 };

@@ -91,8 +91,6 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
       '/v1/questions',
       '/v1/me',
       '/v1/conversations',
-      '/v1/conversations/echo/trip',
-      '/v1/dead-letters',
       '/v1/runs?text=e&limit=3',
       '/v1/runs?refused=false',
       '/v1/callers',
