@@ -27,7 +27,7 @@ const inOneFile = (folder: string): string => {
   const script = only('assets/*.js').replaceAll('</script', String.raw`<\/script`);
   const styles = only('assets/*.css').replaceAll('</style', String.raw`<\/style`);
   const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-  const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(styles)}; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types cloister`;
+  const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(styles)}; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'`;
   return [
     '<!doctype html>',
     '<html lang="en">',
