@@ -1,7 +1,7 @@
 // Rooms on a canvas, with pointer, keys and a table for screen readers. What if shows two of them side by side.
 import type { Signal } from '@preact/signals';
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { RunView } from '#headends/run-view';
 import { useKeys } from '../ui/keys.ts';
 import { Card } from './card.tsx';
@@ -40,6 +40,7 @@ export const RoomsCanvas = (props: RoomsCanvasProps) => {
   const canvas = useRef<HTMLCanvasElement>(null);
   const spacer = useRef<HTMLDivElement>(null);
   const isHeld = useSignal(false);
+  const prefix = useId();
   const shown = { cell: selection.cell ?? null, op: selection.op ?? null, crossing: selection.crossing ?? null };
   useLayoutEffect(() => stage.open(box.current!, canvas.current!, spacer.current!), [stage]);
   useLayoutEffect(() => stage.show(view, shown, dimmed), [view, shown.cell, shown.op, shown.crossing, dimmed]);
@@ -68,13 +69,13 @@ export const RoomsCanvas = (props: RoomsCanvasProps) => {
         role="grid"
         tabIndex={0}
         aria-label={props.label ?? 'Rooms over time'}
-        aria-activedescendant={shown.cell === null ? undefined : rowId(shown.cell)}
+        aria-activedescendant={shown.cell === null ? undefined : rowId(prefix, shown.cell)}
         onScroll={() => stage.redraw()}
         {...pointers}
       >
         <canvas ref={canvas} class="rooms-canvas" aria-hidden="true" />
         <div ref={spacer} class="rooms-spacer" aria-hidden="true" />
-        <Mirror view={view} version={version} selected={shown.cell} />
+        <Mirror view={view} version={version} selected={shown.cell} prefix={prefix} />
       </div>
       <HoverCard stage={stage} view={view} isHeld={isHeld} />
     </div>

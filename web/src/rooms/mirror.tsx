@@ -8,13 +8,19 @@ import { roomNames, roomWords } from './words.ts';
 const mostRows = 300;
 const everyMs = 700;
 
-export const rowId = (cell: string): string => `room-${cell.replaceAll(/[^\w-]/gu, '_')}`;
+/** `prefix`: two runs beside each other may have the same cells. */
+export const rowId = (prefix: string, cell: string): string => `${prefix}-${cell.replaceAll(/[^\w-]/gu, '_')}`;
 
-type MirrorProps = { readonly view: RunView; readonly version: Signal<number>; readonly selected: string | null };
+type MirrorProps = {
+  readonly view: RunView;
+  readonly version: Signal<number>;
+  readonly selected: string | null;
+  readonly prefix: string;
+};
 
 type Row = { readonly cell: string; readonly words: string };
 
-export const Mirror = ({ view, version, selected }: MirrorProps) => {
+export const Mirror = ({ view, version, selected, prefix }: MirrorProps) => {
   const [rows, setRows] = useState<readonly Row[]>([]);
   // Written a little later: nobody listens to every event, and it must not delay the canvas.
   useEffect(() => {
@@ -36,7 +42,7 @@ export const Mirror = ({ view, version, selected }: MirrorProps) => {
   return (
     <div class="unseen" role="rowgroup">
       {rows.map(({ cell, words }) => (
-        <div key={cell} role="row" id={rowId(cell)} aria-selected={cell === selected}>
+        <div key={cell} role="row" id={rowId(prefix, cell)} aria-selected={cell === selected}>
           <span role="gridcell">{words}</span>
         </div>
       ))}

@@ -5,7 +5,6 @@ import { address, panes, select } from '../address.ts';
 import type { Pane } from '../address.ts';
 import { Chat } from '../chat/chat.tsx';
 import { outgoing } from '../chat/outbox.ts';
-import { Rooms } from '../rooms/rooms.tsx';
 import type { RunStore } from '../run-store.ts';
 import { run, source } from '../state.ts';
 import { later } from '../ui/later.tsx';
@@ -16,7 +15,7 @@ import { newestRuns, useNewestRuns } from './newest-runs.ts';
 export type PaneProps = { readonly store: RunStore };
 
 const views: Readonly<Record<Pane, ComponentType<PaneProps>>> = {
-  rooms: Rooms,
+  rooms: later(() => import('../rooms/rooms.tsx').then(({ Rooms }) => Rooms)),
   tree: later(() => import('../panes/tree.tsx').then(({ Tree }) => Tree)),
   tasks: later(() => import('../panes/tasks.tsx').then(({ Tasks }) => Tasks)),
   mail: later(() => import('../panes/mail.tsx').then(({ Mail }) => Mail)),
