@@ -26,11 +26,14 @@ type Box = ReturnType<typeof boxOf>;
 const overlap = (a: Box, b: Box): boolean =>
   a.left < b.right - 1e-6 && b.left < a.right - 1e-6 && a.top < b.bottom - 1e-6 && b.top < a.bottom - 1e-6;
 
-const textBox = ({ x, y, width }: PlacedText): Box => ({
-  left: x,
-  right: x + width,
-  top: y - halfLine,
-  bottom: y + halfLine,
+/** Small letters are less high than a line of text. */
+const halfOf = ({ font }: PlacedText): number => (font === 'figure' ? halfLine - 1.5 : halfLine);
+
+const textBox = (text: PlacedText): Box => ({
+  left: text.x,
+  right: text.x + text.width,
+  top: text.y - halfOf(text),
+  bottom: text.y + halfOf(text),
 });
 
 const piecesOf = ({ line, rest }: Shaft): readonly Line[] => (rest === null ? [line] : [line, rest]);
@@ -148,6 +151,8 @@ const checkTexts = (layout: RoomsLayout): number => {
       must(!overlap(box, textBox(all[next]!)), `${text.text} over ${all[next]!.text}`);
     for (const shaft of shaftsBetween(layout.shafts, box.left - 40, box.right + 40))
       for (const line of piecesOf(shaft)) must(!meets(line, box), `${text.text} meets an arrow`);
+    for (const { door, dot } of layout.marks)
+      must(!meets([...dot, door.x, door.y], box), `${text.text} meets a refused crossing`);
   }
   return count;
 };

@@ -6,7 +6,7 @@ import type { Measure } from './texts.ts';
 export type Tick = { readonly x: number; readonly text: string; readonly width: number; readonly isNow: boolean };
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000];
-const apart = 68;
+const apart = 60;
 
 export const axisTicks = ({ arrangement, scale, width }: RoomsLayout, measure: Measure): readonly Tick[] => {
   const { startedAt, endsAt, idles, isLive, rooms } = arrangement.plan;

@@ -128,8 +128,9 @@ export const drawMarks = (
     context.moveTo(x, y);
     context.lineTo(door.x, door.y);
     context.stroke();
-    dot(context, x, y, Math.min(4, Math.max(2, scale.column / 3)) + (isPicked ? 1.5 : 0));
-    const thick = isPicked ? 9 : 7;
+    const isLow = room !== undefined && room.bottom - room.top < 40;
+    dot(context, x, y, (isLow ? 2 : Math.min(4, Math.max(2, scale.column / 3))) + (isPicked ? 1.5 : 0));
+    const thick = (isLow ? room.wall + 2 : 7) + (isPicked ? 2 : 0);
     context.beginPath();
     if (door.side === 'right') {
       const long = Math.min(26, room === undefined ? 26 : room.bottom - room.top - 2);

@@ -5,6 +5,7 @@ import type { RoomLook } from './draw-room.ts';
 import { drawMarks, drawShafts } from './draw-shafts.ts';
 import { roomsBetween, shaftsBetween } from './layout.ts';
 import type { RoomsLayout, RoomShape } from './layout.ts';
+import type { PlacedText } from './texts.ts';
 import type { Theme } from './theme.ts';
 
 export type Sight = { readonly left: number; readonly top: number; readonly width: number; readonly height: number };
@@ -84,7 +85,11 @@ const drawPart = (
       .map((one) => (one.left + one.right) / 2);
     const look: RoomLook = { isSelected, op: isSelected ? selection.op : null, breaks, bg: theme.bg };
     drawRoom(context, theme, room, look);
-    if (layout.detail !== 'walls') drawInside(context, theme, room, details.inside(room), look);
+    if (layout.detail === 'walls') continue;
+    const inside = details.inside(room);
+    drawInside(context, theme, room, inside, look);
+    const [name] = inside.texts;
+    if (name !== undefined && room.left < sight.left) drawStrayName(context, theme, room, name, sight.left + 10);
   }
   const wanted = (id: string): boolean => lit === null || lit.crossing(id);
   const [from, to] = [sight.left - 20, sight.left + sight.width + 20];
@@ -95,6 +100,19 @@ const drawPart = (
   drawMarks(context, theme, layout, marks, selection.crossing);
   for (const room of rooms)
     for (const label of details.labels(room)) if (wanted(label.crossing)) drawText(context, theme, label);
+};
+
+/** The name of a room that begins far to the left stands at the edge of what is in sight. */
+const drawStrayName = (
+  context: CanvasRenderingContext2D,
+  theme: Theme,
+  { right }: RoomShape,
+  name: PlacedText,
+  x: number,
+): void => {
+  // Beside the name there may be a few words.
+  const isGone = name.x + name.width + 180 < x;
+  if (isGone && x + name.width < right - 30) drawText(context, theme, { ...name, x });
 };
 
 const inSight = (line: readonly number[], rest: readonly number[] | null, { top, height }: Sight): boolean => {

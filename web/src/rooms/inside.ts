@@ -88,10 +88,12 @@ const placeName = (layout: RoomsLayout, room: RoomShape, measure: Measure): read
   const end = right - (unit.result >= 0 ? 26 : 10);
   if (end - x < 30) return [];
   const y = room.top + layout.doorHeight;
-  const text = cutText(unit.rooms.length > 1 ? unit.room.cell.agent : unit.room.name, 'name', end - x, measure);
+  const font = room.bottom - room.top < 20 ? 'figure' : 'name';
+  const text = cutText(unit.rooms.length > 1 ? unit.room.cell.agent : unit.room.name, font, end - x, measure);
   if (text === '') return [];
-  const width = measure(text, 'name');
-  const name: PlacedText = { text, font: 'name', ink: 'ink', x, y, width };
+  const width = measure(text, font);
+  const name: PlacedText = { text, font, ink: 'ink', x, y, width };
+  if (font === 'figure') return [name];
   const second = secondText(layout, room);
   const wide = measure(second.text, 'second');
   const isShown = right - left >= (second.isState ? 90 : 230);

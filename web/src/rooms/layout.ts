@@ -58,6 +58,8 @@ const personTop = 22;
 const axisHeight = 26;
 const lowestLane = 12;
 const mergedLane = 32;
+/** A name in small letters. */
+const lowestName = 14;
 /** A lane in which everything can be read. */
 const readableLane = 98;
 
@@ -185,9 +187,9 @@ const laneMetrics = ({ units, lanes }: Arrangement, space: number): LaneMetrics 
   const isMerged = units.some(({ rooms }) => rooms.length > 1);
   // Merged rooms say how many they are, so they can be read.
   const each = Math.max(isMerged ? mergedLane : lowestLane, space / Math.max(1, lanes));
-  const gap = each >= 60 ? Math.min(44, Math.max(26, each - highestRoom)) : each >= 40 ? 22 : Math.max(4, each / 3);
+  const gap = each >= 60 ? Math.min(44, Math.max(26, each - highestRoom)) : each >= 40 ? 22 : Math.max(4, each * 0.28);
   const height = Math.min(highestRoom, each - gap);
-  const detail = height >= 66 ? 'all' : height >= 40 ? 'bars' : height >= 20 ? 'name' : 'walls';
+  const detail = height >= 66 ? 'all' : height >= 40 ? 'bars' : height >= lowestName ? 'name' : 'walls';
   const hasPins = new Set<number>();
   for (const { lane, room } of units) if (room.cell.calls.length > 0 || room.cell.cuts.length > 0) hasPins.add(lane);
   const tops: number[] = [];

@@ -42,7 +42,7 @@ const depthOf = (side: Side, { left, right, top, bottom }: RoomShape): number =>
   const height = bottom - top;
   const name = Math.min(16, height / 2);
   if (side === 'top') return Math.max(1, Math.min(5, name - halfLine - 1));
-  if (side === 'bottom') return Math.max(1, Math.min(9, height - name - halfLine - 1));
+  if (side === 'bottom') return Math.max(1, Math.min(9, height - name - halfLine - 4));
   return Math.min(12 * Math.min(1, Math.max(0.4, height / 40)), (right - left) / 2);
 };
 
