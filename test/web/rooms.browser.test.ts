@@ -26,6 +26,9 @@ const openRooms = async (): Promise<{ readonly page: Page; readonly complaints: 
   return { page, complaints };
 };
 
+const cardTitle = (page: Page): Promise<string> =>
+  page.evaluate('document.querySelector(".rooms-card h3")?.textContent ?? ""');
+
 /** Moves over the canvas until the card says this. */
 const hoverUntil = async (
   page: Page,
@@ -36,8 +39,11 @@ const hoverUntil = async (
   for (let y = box.y + 24; y < box.y + box.height; y += step.y)
     for (let x = box.x + 8; x < box.x + box.width; x += step.x) {
       await page.mouse.move(x, y);
-      const card = page.locator('.rooms-card h3');
-      if ((await card.count()) > 0 && words.test((await card.textContent()) ?? '')) return { x, y };
+      // The card is drawn a little later: it must still say so then.
+      if (words.test(await cardTitle(page))) {
+        await page.waitForTimeout(100);
+        if (words.test(await cardTitle(page))) return { x, y };
+      }
     }
   throw new Error(`nothing says ${words}`);
 };
