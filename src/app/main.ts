@@ -57,6 +57,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   server: {
     serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve(options, log),
     studio: async (options, log) => (await import('./open-studio.ts')).openStudio(options, log),
+    pageOfRun: async (cloister, run) => (await import('./page-of-run.ts')).pageOfRun(cloister, run),
     makeToken: async (name) => (await import('./serve-world.ts')).serveWorld.makeToken(name),
   },
 });

@@ -18,7 +18,7 @@ import { buildName } from './package-folder.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
-export const serveWorld: Omit<CliServer, 'studio'> = {
+export const serveWorld: Pick<CliServer, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {
     const launch = systemLaunchEnvironment(options.config);
     const cloister = await openAgents(options, launch);

@@ -2,13 +2,15 @@
 import type { CellId, RecordedBy, RunId } from '#base';
 import { describeAttachment } from '#contracts';
 import type { CellReport, Cloister, Outcome, QuestionReport, RunReport, TaskReport } from '#contracts';
-import { applyEvent, count, dateTime, formatDuration, newRunView, plural } from '#headends/run-view';
+import { applyEvent, count, dateTime, formatBytes, formatDuration, newRunView, plural } from '#headends/run-view';
 import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
 import { causeLines } from './shared/cause-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
+import type { CommandContext } from './shared/define-command.ts';
 import { describeCacheUse, describeCost, waitedText } from './shared/format.ts';
 import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
 import { eventLine } from './shared/event-line.ts';
 import { openGraphFile } from './shared/graph-file.ts';
 import { mailLines } from './shared/mail-lines.ts';
@@ -35,6 +37,7 @@ export default defineCommand({
     'cloister show last --window',
     'cloister show last --mail',
     'cloister show last researcher --transcript',
+    'cloister show last --html run.html',
   ],
   arguments: {
     ...runArgument,
@@ -52,9 +55,14 @@ export default defineCommand({
       ...flagOption('instead, print what each model was shown (what is new in each request), said and called'),
       conflicts: ['window', 'mail', 'graph'],
     },
+    html: {
+      ...textOption('<file>', 'instead, write the run as one web page that needs no server, to read or to send'),
+      conflicts: ['window', 'mail', 'transcript', 'graph'],
+    },
     full: flagOption('with --transcript: the whole prompt of each request, and long outputs whole'),
   },
-  run: async (given, { runtime, files, tasks: drawings, output }) => {
+  run: async (given, context) => {
+    const { runtime, files, tasks: drawings, output } = context;
     const { json, verbose, workspace } = given;
     await using cloister = await openToRead(workspace, runtime);
     const run = await resolveRun(cloister, given.run);
@@ -70,6 +78,8 @@ export default defineCommand({
     }
     if (given.cell !== null || given.full)
       throw new UsageError(`${given.full ? '--full' : 'a cell'} needs --transcript`, 'add --transcript');
+    // Awaited here: the workspace is closed when this returns.
+    if (given.html !== null) return await writePage(given.html, { cloister, run, json }, context);
     if (given.window) {
       const windows = await cloister.windows(run);
       output.result(json, windows, (printer) => windowLines(sanitizeAll(windows), verbose, printer));
@@ -105,6 +115,33 @@ export default defineCommand({
     return exitCode.completed;
   },
 });
+
+type PageRequest = { readonly cloister: Cloister; readonly run: RunId; readonly json: boolean };
+
+/** Everything that is known about the run, in one file. */
+const writePage = async (
+  path: string,
+  { cloister, run, json }: PageRequest,
+  { files, output, server }: CommandContext,
+): Promise<ExitCode> => {
+  const problem = await files.whyNotWritable(path);
+  if (problem !== null) throw new UsageError(`${path} cannot be written: ${problem}`, 'choose another file');
+  const { html, leftOut } = await server.pageOfRun(cloister, run);
+  await files.writeText(path, html);
+  const bytes = Buffer.byteLength(html);
+  output.result(json, { run, file: path, bytes, leftOut }, () => [
+    `Run ${run} written to ${sanitizeLine(path)}: ${formatBytes(bytes)}. Whoever has the file can read all of the run.`,
+  ]);
+  if (leftOut.length > 0)
+    output.err.print(`Left out, because the file would be too long: ${sanitizeLine(leftOutText(leftOut))}.`);
+  return exitCode.completed;
+};
+
+const leftOutText = (paths: readonly string[]): string => {
+  const explained = paths.filter((path) => path.startsWith('/explain')).length;
+  const others = paths.filter((path) => !path.startsWith('/explain')).map((path) => path.slice(1));
+  return [...(explained === 0 ? [] : [`explanations of ${plural(explained, 'cell')}`]), ...others].join(', ');
+};
 
 const namedCell = async (cloister: Cloister, run: RunId, name: string | null): Promise<{ readonly cell?: CellId }> =>
   name === null ? {} : { cell: resolveCell(await cloister.show(run), name, await cloister.tasks(run)) };

@@ -98,6 +98,7 @@ export type Behaviour = {
   readonly serve?: CliServer['serve'];
   readonly studio?: CliServer['studio'];
   readonly openBrowser?: (link: string) => boolean;
+  readonly pageOfRun?: (run: string) => Awaited<ReturnType<CliServer['pageOfRun']>>;
   /** Called for each message; with options for the one that starts a session. Throws to refuse the message. */
   readonly onTurn?: (agent: string, input: string | JsonObject, options?: TurnOptions) => void;
   /** The names of the agents that were found. */
@@ -360,6 +361,7 @@ export const startCli = (
     server: {
       serve: (options, log) => behaviour.serve?.(options, log) ?? Promise.reject(new Error('It serves nothing.')),
       studio: (options, log) => behaviour.studio?.(options, log) ?? Promise.reject(new Error('It shows nothing.')),
+      pageOfRun: async (_cloister, run) => behaviour.pageOfRun?.(run) ?? { html: `<!doctype html>${run}`, leftOut: [] },
       makeToken: async () => ({ token: 'clo_made', sha256: 'ab'.repeat(32) }),
     },
     files: {

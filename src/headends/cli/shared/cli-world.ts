@@ -122,6 +122,8 @@ export type CliServer = {
   serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
   /** The same for the studio: for whoever owns the workspace, on this machine only, and without agents too. */
   studio(options: StudioOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
+  /** The studio's page in one file, with one run in it. `leftOut`: what would have made it too long, by its path below the run. */
+  pageOfRun(cloister: Cloister, run: string): Promise<{ readonly html: string; readonly leftOut: readonly string[] }>;
   /** Throws `tokens_invalid` if the name is not allowed. */
   makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
 };
