@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { hashToken, openCloister, openServer } from 'cloister';
 import type { Agent, Cloister, ServerOptions } from 'cloister';
 import { findChromium } from '../../tools/chromium.ts';
@@ -32,6 +33,24 @@ cleanUpAfter('file', async () => {
   browser = undefined;
 });
 
+const contexts = new Set<BrowserContext>();
+
+/** `WEB_SHOTS`: a folder for pictures of what each test saw last, for those who write tests. */
+const closeContexts = async (): Promise<void> => {
+  const { WEB_SHOTS: shots } = process.env;
+  for (const context of contexts) {
+    const name = expect.getState().currentTestName?.replaceAll(/\W+/gu, '-');
+    if (shots !== undefined)
+      for (const [at, page] of context.pages().entries())
+        await page.screenshot({ path: `${shots}/${name}${at === 0 ? '' : `-${at}`}.png` }).catch(() => undefined);
+    await context.close();
+  }
+  contexts.clear();
+};
+
+// Pages go before their servers.
+cleanUpAfter('test', closeContexts);
+
 const openBrowser = (): Promise<Browser> =>
   (browser ??= chromium.launch({ executablePath: found.path ?? '', args: quiet }));
 
@@ -48,14 +67,20 @@ export type TabOptions = Pick<
   'viewport' | 'colorScheme' | 'reducedMotion' | 'hasTouch' | 'permissions'
 >;
 
-const slowMs = 120_000;
+/** `WEB_WAIT_MS`: shorter, for those who write tests. */
+const slowMs = Number(process.env['WEB_WAIT_MS'] ?? 120_000);
 const wide = { width: 1280, height: 800 };
 
 /** A tab of its own, with nothing of other tabs. */
 export const openTab = async (url: string, options: TabOptions = {}): Promise<Tab> => {
-  const context = await (await openBrowser()).newContext({ viewport: wide, ...options });
-  cleanUpAfter('test', () => context.close());
+  const context = await newContext(options);
   return openTabIn(context, url);
+};
+
+export const newContext = async (options: TabOptions = {}): Promise<BrowserContext> => {
+  const context = await (await openBrowser()).newContext({ viewport: wide, ...options });
+  contexts.add(context);
+  return context;
 };
 
 export const openTabIn = async (context: BrowserContext, url: string): Promise<Tab> => {
@@ -65,7 +90,8 @@ export const openTabIn = async (context: BrowserContext, url: string): Promise<T
   const complaints: string[] = [];
   const origins = new Set<string>();
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    if (message.type() === 'error' || message.type() === 'warning')
+      complaints.push(`${message.text()} ${message.location().url}`);
   });
   page.on('pageerror', (error) => complaints.push(String(error.stack)));
   page.on('dialog', (dialog) => {

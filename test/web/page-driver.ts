@@ -1,0 +1,27 @@
+// What tests do in the page, and where they look.
+import type { Locator, Page } from 'playwright-core';
+
+export const chatOf = (page: Page): Locator => page.getByRole('region', { name: 'Chat' });
+
+/** The turn that is shown in full. */
+export const turnOf = (page: Page): Locator => page.locator('.turn:not(.is-past):not(.is-outgoing)');
+
+/** Earlier and later turns of the conversation. */
+export const otherTurns = (page: Page): Locator => page.locator('.turn.is-past');
+
+export const runPane = (page: Page): Locator => page.getByRole('tabpanel');
+
+export const xrayOf = (page: Page): Locator => page.getByRole('region', { name: 'X-ray' });
+
+/** Until the header says how the shown run stands. */
+export const standsAs = (page: Page, words: string): Promise<void> =>
+  page.locator('.run-status').getByText(words).waitFor();
+
+export const askIn = async (page: Page, text: string): Promise<void> => {
+  const field = chatOf(page).getByRole('textbox', { name: /^Message to/u });
+  await field.fill(text);
+  await field.press('Enter');
+};
+
+/** The run that the page shows. */
+export const shownRun = (page: Page): string => new URLSearchParams(page.url().split('?')[1]).get('run') ?? '';
