@@ -75,7 +75,6 @@ export class LocalRunSession implements TeamSession, RunListener {
   #keyed: KeyedMessages | undefined;
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
-  readonly #keepsText: boolean;
   cancelled = false;
   /** The number of the newest durable frame. */
   committed = -1;
@@ -86,7 +85,6 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.run = run;
     this.#start = start;
     this.#host = host;
-    this.#keepsText = mayGetReaders(start);
     // probe: message-load
     for (const frame of pastFrames(start)) this.#followMessages(frame);
     this.outcome = host.runToEnd(this, start);
@@ -335,11 +333,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** Of a served run also while nobody reads: a reader who comes in the middle of a text is told its beginning. */
   get hasLiveListeners(): boolean {
-    return this.#keepsText || this.hasEventReaders;
-  }
-
-  get hasEventReaders(): boolean {
-    return this.#feed?.hasEventReaders === true;
+    return mayGetReaders(this.#start) || this.#feed?.hasEventReaders === true;
   }
 
   get hasFrames(): boolean {

@@ -60,12 +60,11 @@ export const isAutosaved = (start: RunStart): boolean =>
   'recorded' in start ? start.saved : start.conversation !== undefined;
 
 /** A run that somebody requested of a server: readers may come at any time, such as a page that is loaded again. */
-export const mayGetReaders = (start: RunStart): boolean =>
-  'recorded' in start
-    ? start.recorded.frames.some(
-        ({ record }) => (record.type === 'open' || record.type === 'fork') && record.caller !== undefined,
-      )
-    : start.caller !== undefined;
+export const mayGetReaders = (start: RunStart): boolean => {
+  if (!('recorded' in start)) return start.caller !== undefined;
+  const [first] = start.recorded.frames;
+  return first?.record.type === 'open' && first.record.caller !== undefined;
+};
 
 /** The frames that the run continues from. */
 export const pastFrames = (start: RunStart): readonly Frame[] => ('recorded' in start ? start.recorded.frames : []);
