@@ -333,7 +333,11 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** Of a served run also while nobody reads: a reader who comes in the middle of a text is told its beginning. */
   get hasLiveListeners(): boolean {
-    return mayGetReaders(this.#start) || this.#feed?.hasEventReaders === true;
+    return mayGetReaders(this.#start) || this.hasEventReaders;
+  }
+
+  get hasEventReaders(): boolean {
+    return this.#feed?.hasEventReaders === true;
   }
 
   get hasFrames(): boolean {
