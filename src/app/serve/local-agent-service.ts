@@ -33,6 +33,7 @@ import type {
 import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
 import { LocalCallerAccounts } from './caller-accounts.ts';
+import { describeTopology } from './agent-topology.ts';
 import { CallerAgents } from './caller-agents.ts';
 import { LocalCallerQuestions, refuseAnswerCommand } from './caller-questions.ts';
 import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
@@ -146,6 +147,9 @@ export class LocalAgentService implements AgentService {
     const entry = this.#ports.tokens.requireEntry(caller);
     return entry.may === undefined ? this.#agents.of(entry) : [];
   }
+
+  readonly topology: AgentService['topology'] = async (caller) =>
+    describeTopology(this.agents(caller), caller, (await this.#ports.checkTopology?.()) ?? null);
 
   template(caller: Caller, agent: string): string | null {
     return this.#ports.cloister.template(this.agent(caller, agent).name);

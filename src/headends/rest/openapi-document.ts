@@ -15,6 +15,7 @@ import { jsonReply, pathParameter, restRoute } from './described-route.ts';
 import { answerReceiptShape, questionAnswerShape, questionShape } from './question-shapes.ts';
 import { liveAgentShape, startedAgentShape } from './live-agent-shapes.ts';
 import {
+  agentFactsShape,
   agentShape,
   answerShape,
   begunShape,
@@ -25,6 +26,7 @@ import {
   runMessageShape,
   runShape,
   schemaReference,
+  topologyShape,
   transcriptShape,
 } from './reply-shapes.ts';
 import {
@@ -87,6 +89,8 @@ const namedValues: readonly Shape[] = [
   taskShape,
   ...checkpointValues,
   ...accountValues,
+  agentFactsShape,
+  topologyShape,
   ...conversationValues,
   mailShape,
   questionShape,
