@@ -1,5 +1,5 @@
 // Assembles a server of agents: which callers it admits, which agents it serves, and over which protocols.
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { stdioCaller } from '#contracts';
 import type { TopologyCheck, Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
@@ -179,7 +179,12 @@ const openService = (
   };
 };
 
-const folderName = (path: string | null): string | null => (path === null ? null : basename(resolve(path)));
+/** The usual name says nothing, so the folder around it is named instead. */
+const folderName = (path: string | null): string | null => {
+  if (path === null) return null;
+  const whole = resolve(path);
+  return basename(basename(whole) === '.cloister' ? dirname(whole) : whole);
+};
 
 const createApp = (
   cloister: Cloister,

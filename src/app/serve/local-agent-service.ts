@@ -151,9 +151,8 @@ export class LocalAgentService implements AgentService {
   readonly topology: AgentService['topology'] = async (caller) =>
     describeTopology(this.agents(caller), caller, (await this.#ports.checkTopology?.()) ?? null);
 
-  template(caller: Caller, agent: string): string | null {
-    return this.#ports.cloister.template(this.agent(caller, agent).name);
-  }
+  readonly template: AgentService['template'] = (caller, agent) =>
+    this.#ports.cloister.template(this.agent(caller, agent).name);
 
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
     const started =
@@ -165,9 +164,8 @@ export class LocalAgentService implements AgentService {
     return this.#live.whileStarting(started);
   }
 
-  resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun> {
-    return this.#live.whileStarting(this.#continuations.resume(caller, run, signal));
-  }
+  readonly resumeRun: AgentService['resumeRun'] = (...given) =>
+    this.#live.whileStarting(this.#continuations.resume(...given));
 
   /** Once, whoever asks for it: the start of the server, an answer to one of its questions, or a result of its client. */
   #resumeDetached(caller: Caller, run: RunId, signal?: AbortSignal): Promise<unknown> {

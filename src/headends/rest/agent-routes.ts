@@ -4,13 +4,14 @@ import { about, listOf, openObject, orNull, string } from '#base/shapes';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
 import { askAgent, requestedAgent } from './ask-agent.ts';
 import { jsonOrEventsReply, jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
-import { agentFactsShape, agentShape, answerShape, begunShape, outcomeShape, topologyShape } from './reply-shapes.ts';
+import { agentFactsShape, topologyShape } from './agent-shapes.ts';
+import { agentShape, answerShape, begunShape, outcomeShape } from './reply-shapes.ts';
 import { askQueryShape, runRequestShape } from './request-shapes.ts';
 import { requestFromBody, requestFromQuery } from './run-request.ts';
 
 export type RestWorld = {
   readonly version: string;
-  /** The last part of the workspace's path; null in memory. */
+  /** The name of the workspace's folder; null in memory. */
   readonly workspace?: string | null;
   /** Removes secrets from a text that does not come from a run. */
   redact?(text: string): string;

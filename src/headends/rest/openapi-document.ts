@@ -10,12 +10,12 @@ import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { clientFailure } from '#headends/shared';
 import { accountValues } from './account-routes.ts';
 import { conversationValues } from './conversation-routes.ts';
+import { agentFactsShape, topologyShape } from './agent-shapes.ts';
 import { checkpointValues } from './checkpoint-shapes.ts';
 import { jsonReply, pathParameter, restRoute } from './described-route.ts';
 import { answerReceiptShape, questionAnswerShape, questionShape } from './question-shapes.ts';
 import { liveAgentShape, startedAgentShape } from './live-agent-shapes.ts';
 import {
-  agentFactsShape,
   agentShape,
   answerShape,
   begunShape,
@@ -26,7 +26,6 @@ import {
   runMessageShape,
   runShape,
   schemaReference,
-  topologyShape,
   transcriptShape,
 } from './reply-shapes.ts';
 import {
