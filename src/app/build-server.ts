@@ -1,8 +1,8 @@
 // Assembles a server of agents: which callers it admits, which agents it serves, and over which protocols.
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { stdioCaller } from '#contracts';
-import type { Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
+import type { TopologyCheck, Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
 import { agUiRoutes } from '#headends/ag-ui';
 import { anthropicRoutes } from '#headends/anthropic';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
@@ -89,13 +89,29 @@ type ServerKind = {
   readonly operatorName?: string;
   /** It may have no agents, and then only shows the workspace. */
   readonly isStudio?: boolean;
+  /** What `cloister check` finds about the agents. */
+  readonly checkTopology?: () => Promise<TopologyCheck | null>;
   /** Loads the files of the studio's page; for tests. Default: those of this package. */
   readonly page?: () => Promise<PageFiles>;
 };
 
+/** Agents do not change while they are served. After a failure, the next caller tries again. */
+const once = <T>(find: () => Promise<T>): (() => Promise<T>) => {
+  let found: Promise<T> | undefined;
+  return () =>
+    (found ??= find().catch((error: unknown) => {
+      found = undefined;
+      throw error;
+    }));
+};
+
 type Service = ReturnType<typeof openService>;
 
-const openService = (cloister: Cloister, options: ServerOptions, { operatorName, isStudio = false }: ServerKind) => {
+const openService = (
+  cloister: Cloister,
+  options: ServerOptions,
+  { operatorName, isStudio = false, checkTopology }: ServerKind,
+) => {
   const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
   const names = options.agents ?? cloister.agents.map(({ name }) => name);
   if (names.length > 0 || !isStudio) checkServedAgents(names, cloister.agents, reservedNames);
@@ -136,6 +152,7 @@ const openService = (cloister: Cloister, options: ServerOptions, { operatorName,
     clients: { system: false, tools: false, activity: false, compat: false, ...options.clients },
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
     clock,
+    ...(checkTopology === undefined ? {} : { checkTopology: once(checkTopology) }),
     ...(log === undefined
       ? {}
       : {
@@ -162,7 +179,12 @@ const openService = (cloister: Cloister, options: ServerOptions, { operatorName,
   };
 };
 
-const folderName = (path: string | null): string | null => (path === null ? null : basename(resolve(path)));
+/** The usual name says nothing, so the folder around it is named instead. */
+const folderName = (path: string | null): string | null => {
+  if (path === null) return null;
+  const whole = resolve(path);
+  return basename(basename(whole) === '.cloister' ? dirname(whole) : whole);
+};
 
 const createApp = (
   cloister: Cloister,

@@ -11,7 +11,7 @@ import type { CliServer, RunningServer, ServeLine, StudioOptions } from '#headen
 import { buildServer } from './build-server.ts';
 import { openConfigured } from './open-cloister.ts';
 import { buildName } from './package-folder.ts';
-import { resolveAgentPath, toServeLine } from './serve-world.ts';
+import { checkTopology, resolveAgentPath, toServeLine } from './serve-world.ts';
 import type { Server } from './server-options.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
@@ -107,13 +107,17 @@ const [usualPort, portsTried] = [8788, 20];
 /** On the given port, or on the first one that is free. */
 const listen = async (
   cloister: Cloister,
-  { port }: StudioOptions,
+  { port, config }: StudioOptions,
   log: Log,
 ): Promise<{ readonly server: Server; readonly url: string }> => {
   for (let nth = 0; ; nth++) {
     const tried = port ?? (nth < portsTried ? usualPort + nth : 0);
     const options = { port: tried, log: (line: Parameters<typeof toServeLine>[0]) => log(toServeLine(line, cloister)) };
-    const server = await buildServer(cloister, options, { operatorName: studioCaller, isStudio: true });
+    const server = await buildServer(cloister, options, {
+      operatorName: studioCaller,
+      isStudio: true,
+      checkTopology: () => checkTopology(cloister, systemLaunchEnvironment(config)),
+    });
     try {
       return { server, url: (await server.listen()).url };
     } catch (error) {

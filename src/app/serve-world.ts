@@ -9,7 +9,7 @@ import { isLoopback, tokenProblems } from '#app/serve';
 import { CloisterError, omitUndefined } from '#base';
 import { problemText, problemsIn } from '#base/shapes';
 import { tokenNameShape } from '#contracts';
-import type { Cloister, TokenEntry, Problem } from '#contracts';
+import type { Cloister, TokenEntry, TopologyCheck, Problem } from '#contracts';
 import type { CliServer, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { buildServer } from './build-server.ts';
 import { hashToken, makeToken } from './make-token.ts';
@@ -37,11 +37,15 @@ export const serveWorld: Pick<CliServer, 'serve' | 'makeToken'> = {
         ...(port === null ? {} : { port }),
         ...omitUndefined({ clientToolMs }),
       };
-      const server = await buildServer(cloister, {
-        ...given,
-        ...(tokens === null ? {} : { tokens }),
-        log: (line) => log(toServeLine(line, cloister)),
-      });
+      const server = await buildServer(
+        cloister,
+        {
+          ...given,
+          ...(tokens === null ? {} : { tokens }),
+          log: (line) => log(toServeLine(line, cloister)),
+        },
+        { checkTopology: () => checkTopology(cloister, launch) },
+      );
       if (!options.memory) await checkWorkspaceWritable(options.workspace, buildName());
       const notes =
         tokens?.every(isExpired) === true ? [`All tokens in ${tokenFile} have expired: no client can connect.`] : [];
@@ -58,6 +62,21 @@ export const serveWorld: Pick<CliServer, 'serve' | 'makeToken'> = {
     if (problem !== undefined) throw new CloisterError('options_invalid', problemText(problem, 'option', 'name'));
     return { token, sha256 };
   },
+};
+
+/** What `cloister check` finds about the files of these agents; null: some are in code. */
+export const checkTopology = async (cloister: Cloister, launch: LaunchEnvironment): Promise<TopologyCheck | null> => {
+  const files = cloister.agents.flatMap(({ file }) => file ?? []);
+  if (files.length === 0 || files.length < cloister.agents.length) return null;
+  const { checkAgents } = await import('./agents/check-agents.ts');
+  const { worstCase, problems, warnings } = await checkAgents(files, { launch });
+  const redact = (text: string): string => cloister.redact(text);
+  return {
+    worstCase,
+    warnings: [...problems.map(formatProblem), ...warnings.map(({ agent, message }) => `${agent}: ${message}`)].map(
+      redact,
+    ),
+  };
 };
 
 const openAgents = async (

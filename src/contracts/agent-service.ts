@@ -1,6 +1,7 @@
 // The interface of the runtime for headends that serve clients.
 import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
+import type { WorstCase } from './agent-file.ts';
 import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { Cause } from './cause.ts';
@@ -116,6 +117,34 @@ export type CallerAccounts = {
   own(caller: Caller): Promise<CallerAccount>;
   /** Those of all callers, for the operator; undefined for everybody else. */
   all(caller: Caller): Promise<readonly ListedCaller[] | undefined>;
+};
+
+/** An agent of a server, for people. */
+export type AgentFacts = {
+  readonly name: string;
+  readonly description: string;
+  readonly models: readonly string[];
+  readonly tools: readonly string[];
+  /** Names of those that it calls, spawns or gives tasks to. */
+  readonly agents: readonly string[];
+  readonly team: boolean;
+  readonly topics: readonly string[];
+  /** Whom it may write to; null: its parent and children. */
+  readonly messages: readonly string[] | null;
+  /** Tools that a person must allow. */
+  readonly approve: readonly string[];
+  readonly budget: Budget;
+};
+
+/** `kind`: `calls`, `spawns`, `tasks`, `messages` or `topic`. */
+export type TopologyEdge = { readonly from: string; readonly to: string; readonly kind: string };
+
+/** What `cloister check` finds; null: it is not known, or the caller is not told. */
+export type TopologyCheck = { readonly worstCase: WorstCase | null; readonly warnings: readonly string[] };
+
+export type AgentTopology = TopologyCheck & {
+  readonly agents: readonly AgentFacts[];
+  readonly edges: readonly TopologyEdge[];
 };
 
 /** What a caller may change in a fork of one of its runs. */
@@ -286,6 +315,8 @@ export interface AgentService {
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */
   agent(caller: Caller, name: string): Agent;
+  /** The agents this caller may use, and who below them calls, starts and writes to whom. For an operator, with what `check` finds. */
+  topology(caller: Caller): Promise<AgentTopology>;
   /** The frontmatter of its file; null if it was not read from an agent file. Throws what `agent` throws. */
   template(caller: Caller, agent: string): string | null;
   /**

@@ -236,6 +236,7 @@ export type {
 } from './route.ts';
 export { readsAllRuns } from './agent-service.ts';
 export type { CallerConversation, CallerConversationReport, CallerConversations, CallerTurn } from './agent-service.ts';
+export type { AgentFacts, AgentTopology, TopologyCheck, TopologyEdge } from './agent-service.ts';
 export type { ListedRun, RunListQuery, RunLogFacts, RunPage } from './agent-service.ts';
 export type { AllowanceUse, CallerAccount, CallerAccounts, ListedCaller } from './agent-service.ts';
 export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';

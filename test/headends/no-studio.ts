@@ -16,7 +16,7 @@ const turn = {
   versions: ['r0' as RunId, 'r1' as RunId],
 } as const;
 
-export const noStudio: Pick<AgentService, 'accounts' | 'conversations' | 'deadLetters' | 'retryRun'> = {
+export const noStudio: Pick<AgentService, 'accounts' | 'conversations' | 'deadLetters' | 'retryRun' | 'topology'> = {
   accounts: {
     own: async ({ name }) => ({
       name,
@@ -55,6 +55,25 @@ export const noStudio: Pick<AgentService, 'accounts' | 'conversations' | 'deadLe
     }),
     delete: async () => undefined,
   },
+  topology: async () => ({
+    agents: [
+      {
+        name: 'writer',
+        description: 'Writes.',
+        models: ['openai/gpt-5'],
+        tools: ['read_output'],
+        agents: ['scout'],
+        team: false,
+        topics: ['news'],
+        messages: null,
+        approve: ['mail/send'],
+        budget: { tokens: 5 },
+      },
+    ],
+    edges: [{ from: 'writer', to: 'scout', kind: 'calls' }],
+    worstCase: { agents: 2, depth: 1, tokens: null, usd: 1.5 },
+    warnings: ['writer: no timeout'],
+  }),
   deadLetters: async () => ({ letters: [], read: 1, unread: 2, damaged: [] }),
   retryRun: () => Promise.reject(new Error('not used')),
 };

@@ -33,6 +33,7 @@ import type {
 import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
 import { LocalCallerAccounts } from './caller-accounts.ts';
+import { describeTopology } from './agent-topology.ts';
 import { CallerAgents } from './caller-agents.ts';
 import { LocalCallerQuestions, refuseAnswerCommand } from './caller-questions.ts';
 import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
@@ -147,9 +148,11 @@ export class LocalAgentService implements AgentService {
     return entry.may === undefined ? this.#agents.of(entry) : [];
   }
 
-  template(caller: Caller, agent: string): string | null {
-    return this.#ports.cloister.template(this.agent(caller, agent).name);
-  }
+  readonly topology: AgentService['topology'] = async (caller) =>
+    describeTopology(this.agents(caller), caller, (await this.#ports.checkTopology?.()) ?? null);
+
+  readonly template: AgentService['template'] = (caller, agent) =>
+    this.#ports.cloister.template(this.agent(caller, agent).name);
 
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
     const started =
@@ -161,9 +164,8 @@ export class LocalAgentService implements AgentService {
     return this.#live.whileStarting(started);
   }
 
-  resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun> {
-    return this.#live.whileStarting(this.#continuations.resume(caller, run, signal));
-  }
+  readonly resumeRun: AgentService['resumeRun'] = (...given) =>
+    this.#live.whileStarting(this.#continuations.resume(...given));
 
   /** Once, whoever asks for it: the start of the server, an answer to one of its questions, or a result of its client. */
   #resumeDetached(caller: Caller, run: RunId, signal?: AbortSignal): Promise<unknown> {

@@ -1,5 +1,5 @@
 // What a service of agents is given.
-import type { ClientRules, Clock, Cloister, RunOutcome } from '#contracts';
+import type { ClientRules, Clock, Cloister, RunOutcome, TopologyCheck } from '#contracts';
 import type { ResumeAttempt } from './interrupted-runs.ts';
 import type { SlotQueue } from './slot-queue.ts';
 import type { TokenRegistry } from './token-registry.ts';
@@ -14,6 +14,8 @@ export type AgentServicePorts = {
   readonly runningPerCaller?: number;
   readonly clients: ClientRules;
   readonly clock: Clock;
+  /** What `cloister check` finds about the served agents; null: they are not from files. */
+  readonly checkTopology?: () => Promise<TopologyCheck | null>;
   /** How long a client may take for one tool call. */
   readonly clientToolMs?: number;
   /** Called for every run that has ended. */

@@ -43,7 +43,10 @@ const accountShape = named(
     ...accountFields,
     agents: about(count, 'How many agents you can run.'),
     version: text,
-    workspace: about(textOrNone, 'For an operator: the last part of the workspace’s path; null in memory.'),
+    workspace: about(
+      textOrNone,
+      'For an operator: the name of the workspace’s folder, or of the folder around `.cloister`; null in memory.',
+    ),
   }),
 );
 

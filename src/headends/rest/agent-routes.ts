@@ -4,13 +4,14 @@ import { about, listOf, openObject, orNull, string } from '#base/shapes';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
 import { askAgent, requestedAgent } from './ask-agent.ts';
 import { jsonOrEventsReply, jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
+import { agentFactsShape, topologyShape } from './agent-shapes.ts';
 import { agentShape, answerShape, begunShape, outcomeShape } from './reply-shapes.ts';
 import { askQueryShape, runRequestShape } from './request-shapes.ts';
 import { requestFromBody, requestFromQuery } from './run-request.ts';
 
 export type RestWorld = {
   readonly version: string;
-  /** The last part of the workspace's path; null in memory. */
+  /** The name of the workspace's folder; null in memory. */
   readonly workspace?: string | null;
   /** Removes secrets from a text that does not come from a run. */
   redact?(text: string): string;
@@ -39,6 +40,26 @@ const describingRoutes = (service: AgentService, world: RestWorld): readonly Htt
     answer: async ({ caller }) => {
       const agents = service.agents(caller).map((agent) => agentJson(agent, world));
       return { status: 200, body: { version: world.version, agents } };
+    },
+  }),
+  restRoute({
+    method: 'GET',
+    path: '/v1/agents',
+    id: 'describeAgents',
+    tag: 'agents',
+    summary: 'Describe the agents you can run: models, tools, limits, and who calls, starts and writes to whom',
+    description:
+      'Agents below yours are named in `topology`. An operator is told about them too, and what `cloister check` finds.',
+    replies: {
+      200: jsonReply('The agents.', openObject({ agents: listOf(agentFactsShape), topology: topologyShape })),
+    },
+    answer: async ({ caller }) => {
+      const { agents, ...topology } = await service.topology(caller);
+      const described = agents.map((one) => ({
+        ...one,
+        description: world.redact?.(one.description) ?? one.description,
+      }));
+      return { status: 200, body: { agents: described, topology } };
     },
   }),
   restRoute({

@@ -10,6 +10,7 @@ import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { clientFailure } from '#headends/shared';
 import { accountValues } from './account-routes.ts';
 import { conversationValues } from './conversation-routes.ts';
+import { agentFactsShape, topologyShape } from './agent-shapes.ts';
 import { checkpointValues } from './checkpoint-shapes.ts';
 import { jsonReply, pathParameter, restRoute } from './described-route.ts';
 import { answerReceiptShape, questionAnswerShape, questionShape } from './question-shapes.ts';
@@ -87,6 +88,8 @@ const namedValues: readonly Shape[] = [
   taskShape,
   ...checkpointValues,
   ...accountValues,
+  agentFactsShape,
+  topologyShape,
   ...conversationValues,
   mailShape,
   questionShape,

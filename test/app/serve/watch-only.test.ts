@@ -78,6 +78,7 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
     checkpoints: [() => 'see caller-checkpoints.test.ts', 'see caller-checkpoints.test.ts'],
     agents: [(caller) => service.agents(caller), []],
     agent: [(caller) => service.agent(caller, 'echo'), 'watch_only'],
+    topology: [async (caller) => (await service.topology(caller)).agents, []],
     template: [(caller) => service.template(caller, 'echo'), 'watch_only'],
     startRun: [(caller) => service.startRun(caller, { agent: 'echo', input: 'x' }), 'watch_only'],
     resumeRun: [(caller) => service.resumeRun(caller, served.run), 'watch_only'],

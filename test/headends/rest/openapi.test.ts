@@ -202,6 +202,7 @@ test('every answer matches its schema', async () => {
   const document = documentOf(all);
   const asked: readonly (readonly [HttpRoute['method'], string, string, SendOptions])[] = [
     ['GET', '/v1', '/v1', {}],
+    ['GET', '/v1/agents', '/v1/agents', {}],
     ['GET', '/v1/agents/{agent}/template', '/v1/agents/writer/template', {}],
     ['GET', '/v1/{agent}', '/v1/writer?q=x&details=true', {}],
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', conversation: 'trip' } }],
