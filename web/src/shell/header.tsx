@@ -3,7 +3,7 @@ import { count, formatDuration, money } from '#headends/run-view';
 import { address, pages } from '../address.ts';
 import type { Page } from '../address.ts';
 import { ChatCrumbs } from '../chat/crumbs.tsx';
-import { me, questions, run } from '../state.ts';
+import { me, questions, run, source } from '../state.ts';
 import { Status, statusLooks } from '../ui/parts.tsx';
 import { newestRuns } from './newest-runs.ts';
 
@@ -15,7 +15,7 @@ export const Header = () => (
       <Logo /> <span>cloister</span>
     </a>
     <nav class="header-nav" aria-label="Pages">
-      {pages.map((page) => (
+      {(source.value?.kept === true ? [] : pages).map((page) => (
         <a
           key={page}
           href={`#/${page}`}
