@@ -73,6 +73,7 @@ export default defineConfig({
     // The only time limit of the tests, for what hangs: a busy machine is slow, not wrong.
     testTimeout: hangsMs,
     hookTimeout: hangsMs,
+    expect: { poll: { timeout: hangsMs / 10 } },
     // On two cores the default would be one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [

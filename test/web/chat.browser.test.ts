@@ -84,7 +84,7 @@ describe.skipIf(browserMissing !== null)('the chat', () => {
     expect(await cloister.runs()).toHaveLength(2);
   });
 
-  test('takes the next message while a run is under way, and sends it after that', async () => {
+  test('takes the next message while a run is working, and sends it after that', async () => {
     const model = heldModel([{ when: { text: 'First?' }, reply: halves('One ', 'moment.') }, { reply: 'After that.' }]);
     const { page, cloister } = await openChat(model);
     await askIn(page, 'First?');

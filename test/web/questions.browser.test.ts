@@ -156,11 +156,11 @@ describe.skipIf(browserMissing !== null)('a question to a person', () => {
       route.request().method() === 'POST' ? onItsWay.resolve(() => route.continue()) : route.continue(),
     );
     await cardIn(page).getByRole('button', { name: 'Allow' }).click();
-    const goOn = await onItsWay.promise;
+    const deliver = await onItsWay.promise;
     const { id, sha256 } = (await cloister.questions())[0]!;
     await cloister.answer(id, { allow: false, sha256, reason: 'No.' }, { by: 'eve' });
     const refused = page.waitForResponse((response) => response.status() === 409);
-    await goOn();
+    await deliver();
     await refused;
     await turnOf(page)
       .getByText(/Denied by eve/u)

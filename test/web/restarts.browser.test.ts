@@ -108,7 +108,7 @@ describe.skipIf(browserMissing !== null)('a run that is watched', () => {
     const run = shownRun(page);
 
     await kill(first.child);
-    await page.getByText(/^The server does not answer\. The run goes on; trying again/u).waitFor();
+    await page.getByText(/^The server does not answer\. .* trying again/u).waitFor();
     expect(await turnOf(page).getByText('I ask.').count()).toBe(1);
 
     const second = await startServer(folder, port);
@@ -126,13 +126,14 @@ describe.skipIf(browserMissing !== null)('a run that is watched', () => {
     await hasFourCrossings(page);
     await kill(second.child);
 
-    // The request that was under way is made again; what had ended is not.
+    // The request that was in flight is made again; what had ended is not.
     expect(readFileSync(join(folder, 'askers'), 'utf8').trim().split('\n')).toEqual(['lead', 'clerk', 'lead', 'lead']);
     const cloister = await openCloister({ workspace: join(folder, 'workspace'), agents: [] });
     expect(await cloister.runs()).toMatchObject([{ run, status: 'completed', cells: 2 }]);
     await cloister.close();
   });
 
+  // invariant: outbox-once
   test('starts once although the message was sent while the server was away', async () => {
     const folder = newTemporaryFolder();
     writeFileSync(join(folder, 'open'), '');

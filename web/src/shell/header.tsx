@@ -15,7 +15,7 @@ export const Header = () => (
       <Logo /> <span>cloister</span>
     </a>
     <nav class="header-nav" aria-label="Pages">
-      {(source.value?.kept === true ? [] : pages).map((page) => (
+      {(me.value !== null && source.value.kept ? [] : pages).map((page) => (
         <a
           key={page}
           href={`#/${page}`}
