@@ -215,6 +215,8 @@ export type CallerTurn = Pick<RunSummary, 'run' | 'agent' | 'goal' | 'startedAt'
   readonly output: string;
   /** The runs that were this turn at some time, oldest first, with the one that counts. */
   readonly versions: readonly RunId[];
+  /** Set for a turn of the conversation that this one was branched from, up to the checkpoint. */
+  readonly inherited?: true;
 };
 
 /** The conversations of a caller. Those of others are unknown to it: `conversation_unknown`. */

@@ -7,6 +7,7 @@ import { CloisterError } from '#base';
 import { callerConversationName, callerPrefix } from '#contracts';
 import type {
   Caller,
+  CallerCheckpoint,
   CallerCheckpoints,
   CallerConversation,
   CallerConversationReport,
@@ -52,10 +53,11 @@ export class LocalCallerConversations implements CallerConversations {
     const own = await this.#own(caller);
     const found = find(own, ref, caller);
     const listed = asListed(found, caller);
-    const shown = found.turns.slice(-most);
-    const turnList: CallerTurn[] = [];
-    for (const turn of shown) turnList.push(await this.#turn(turn));
     const all = await this.#ports.checkpoints.list(caller, { most: checkpointsMax });
+    const turns = [...inheritedTurns(found, own, all), ...found.turns.map((turn) => ({ turn }))];
+    const shown = turns.slice(-most);
+    const turnList: CallerTurn[] = [];
+    for (const { turn, ...inherited } of shown) turnList.push({ ...(await this.#turn(turn)), ...inherited });
     const checkpoints = all.filter(
       ({ conversation }) =>
         conversation !== null && conversation.agent === listed.agent && conversation.name === listed.name,
@@ -66,7 +68,7 @@ export class LocalCallerConversations implements CallerConversations {
         ? [{ ...conversationAsSeen(summary, caller), checkpoint: summary.branchedFrom }]
         : [],
     );
-    return { ...listed, turnList, more: shown.length < found.turns.length, checkpoints, branches };
+    return { ...listed, turnList, more: shown.length < turns.length, checkpoints, branches };
   }
 
   async delete(caller: Caller, ref: ConversationRef, options: { readonly force?: boolean }): Promise<void> {
@@ -121,6 +123,27 @@ export class LocalCallerConversations implements CallerConversations {
     return summary.state === 'damaged' ? ({ status: 'damaged', output: '' } as const) : facts.outcome(summary);
   }
 }
+
+type ShownTurn = { readonly turn: ConversationTurn; readonly inherited?: true };
+
+/** What a branch begins with: the turns of the conversation it comes from, up to the checkpoint; also if that is a branch itself. */
+const inheritedTurns = (
+  { summary: { branchedFrom } }: OwnConversation,
+  own: readonly OwnConversation[],
+  checkpoints: readonly CallerCheckpoint[],
+): readonly ShownTurn[] => {
+  const checkpoint = branchedFrom === null ? undefined : checkpoints.find(({ id }) => id === branchedFrom);
+  if (checkpoint === undefined) return [];
+  const origin = own.find(({ turns }) =>
+    turns.some(({ run, versions }) => run === checkpoint.run || versions.includes(checkpoint.run)),
+  );
+  if (origin === undefined || origin.summary.branchedFrom === branchedFrom) return [];
+  const last = origin.turns.findIndex(
+    ({ run, versions }) => run === checkpoint.run || versions.includes(checkpoint.run),
+  );
+  const before = origin.turns.slice(0, last + 1).map((turn) => ({ turn, inherited: true as const }));
+  return [...inheritedTurns(origin, own, checkpoints), ...before];
+};
 
 const keyOf = ({ agent, name }: ConversationRef): string => JSON.stringify([agent, name]);
 

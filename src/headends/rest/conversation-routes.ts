@@ -22,17 +22,20 @@ const conversationShape = named(
 
 const turnShape = named(
   'ConversationTurn',
-  openObject({
-    run: text,
-    agent: text,
-    goal: text,
-    output: text,
-    status: oneOf(...statuses, 'running', 'waiting', 'interrupted', 'damaged'),
-    startedAt: time,
-    endedAt: orNull(time),
-    spent: orNull(spentShape),
-    versions: about(texts, 'The runs that were this turn at some time, oldest first, with the one that counts.'),
-  }),
+  openObject(
+    {
+      run: text,
+      agent: text,
+      goal: text,
+      output: text,
+      status: oneOf(...statuses, 'running', 'waiting', 'interrupted', 'damaged'),
+      startedAt: time,
+      endedAt: orNull(time),
+      spent: orNull(spentShape),
+      versions: about(texts, 'The runs that were this turn at some time, oldest first, with the one that counts.'),
+    },
+    { inherited: about(boolean(), 'A turn of the conversation that this one was branched from.') },
+  ),
 );
 
 const conversationReportShape = named(

@@ -149,6 +149,27 @@ describe('conversations', () => {
   });
 });
 
+test('a branch begins with the turns of its conversation up to the checkpoint, and a branch of it with those too', async () => {
+  const { post, say, show } = await serve();
+  const branch = async (run: string, name: string): Promise<void> => {
+    const { id } = (await post('ann', `/v1/runs/${run}/checkpoints`)).body;
+    await post('ann', `/v1/checkpoints/${id}/branch`, { name });
+  };
+  const turnsOf = async (name: string) =>
+    ((await show('ann', name)).turns as any[]).map(
+      ({ goal, inherited = false }) => `${goal}${inherited ? ' inherited' : ''}`,
+    );
+  const first = await say('ann', 'One.', 'trip');
+  await say('ann', 'Two.', 'trip');
+  await branch(first, 'detour');
+  expect(await turnsOf('detour')).toEqual(['One. inherited']);
+  await branch(await say('ann', 'Three.', 'detour'), 'again');
+  await say('ann', 'Four.', 'again');
+  expect(await turnsOf('trip')).toEqual(['One.', 'Two.']);
+  expect(await turnsOf('detour')).toEqual(['One. inherited', 'Three.']);
+  expect(await turnsOf('again')).toEqual(['One. inherited', 'Three. inherited', 'Four.']);
+});
+
 describe('a run that is tried again', () => {
   test('as a turn of a conversation is another version of it; the conversation continues with the new one, and the old one is kept', async () => {
     const { cloister, post, say, show, ended, get } = await serve(newWorkspace());

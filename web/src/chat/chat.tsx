@@ -142,7 +142,7 @@ const PastTurn = ({ turn, agent }: { readonly turn: ConversationTurn; readonly a
           ...(endedAt === null ? [] : [formatDuration(spent?.ms ?? endedAt - startedAt)]),
           ...(spent === null ? [] : [money(spent.usd)]),
         ]}
-        isRetryable
+        isRetryable={turn.inherited !== true}
       />
     </section>
   );

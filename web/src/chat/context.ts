@@ -16,6 +16,8 @@ export type ConversationTurn = {
   readonly spent: Spent | null;
   /** The runs that were this turn at some time, oldest first. */
   readonly versions?: readonly string[];
+  /** Of the conversation that this one was branched from. */
+  readonly inherited?: boolean;
 };
 
 /** `more`: there are turns before these. */
