@@ -11,7 +11,7 @@ import type { CliServer, RunningServer, ServeLine, StudioOptions } from '#headen
 import { buildServer } from './build-server.ts';
 import { openConfigured } from './open-cloister.ts';
 import { buildName } from './package-folder.ts';
-import { checkServedTopology, resolveAgentPath, toServeLine } from './serve-world.ts';
+import { checkServedFiles, resolveAgentPath, toServeLine } from './serve-world.ts';
 import type { Server } from './server-options.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
@@ -116,7 +116,7 @@ const listen = async (
     const server = await buildServer(cloister, options, {
       operatorName: studioCaller,
       isStudio: true,
-      checkTopology: () => checkServedTopology(cloister, systemLaunchEnvironment(config)),
+      checkTopology: () => checkServedFiles(cloister, systemLaunchEnvironment(config)),
     });
     try {
       return { server, url: (await server.listen()).url };

@@ -44,7 +44,7 @@ export const serveWorld: Pick<CliServer, 'serve' | 'makeToken'> = {
           ...(tokens === null ? {} : { tokens }),
           log: (line) => log(toServeLine(line, cloister)),
         },
-        { checkTopology: () => checkServedTopology(cloister, launch) },
+        { checkTopology: () => checkServedFiles(cloister, launch) },
       );
       if (!options.memory) await checkWorkspaceWritable(options.workspace, buildName());
       const notes =
@@ -65,7 +65,7 @@ export const serveWorld: Pick<CliServer, 'serve' | 'makeToken'> = {
 };
 
 /** What `cloister check` finds about the files of these agents; null: some are in code. */
-export const checkServedTopology = async (
+export const checkServedFiles = async (
   cloister: Cloister,
   launch: LaunchEnvironment,
 ): Promise<TopologyCheck | null> => {

@@ -122,6 +122,7 @@ Examples:
   $ cloister lead.ai --help
   $ cloister team team.yaml "Write a page about bees"
   $ cloister chat lead.ai
+  $ cloister studio
   $ cloister serve --agent lead.ai
   $ cloister audit last
 

@@ -543,6 +543,8 @@ test('with a token that may only watch, no route starts, changes or ends anythin
       'POST /v1/runs/{run}/agents',
       'DELETE /v1/runs/{run}/agents/{name}',
       'POST /v1/runs/{run}/checkpoints',
+      'POST /v1/runs/{run}/retry',
+      `DELETE /v1/conversations/${name}/{run}`,
       'POST /v1/checkpoints/{run}/restore',
       'POST /v1/checkpoints/{run}/branch',
     ]),
