@@ -190,6 +190,27 @@ describe('an operator', () => {
   });
 });
 
+test('a key of the operator is not a key of the caller, although both write to one run', async () => {
+  const { agent, gate } = gatedAgent('lead');
+  const { server, post, get } = await serve(agent);
+  gate.open();
+  const { run } = (await post('ann', '/v1/lead', { input: 'Live.', resident: true, wait: false })).body;
+  const write = async (token: string, text: string): Promise<Reply> => {
+    const request = postRequest(`/v1/runs/${run}/messages`, token, { text });
+    request.headers.set('idempotency-key', 'k1');
+    const response = await server.fetch(request);
+    return { status: response.status, body: await response.json() };
+  };
+  const [first, second, again] = [await write('boss', 'Hi.'), await write('ann', 'Hi.'), await write('ann', 'Hi.')];
+  expect([first.status, second.status, again]).toEqual([202, 202, second]);
+  expect(second.body.message).not.toBe(first.body.message);
+  expect(await write('boss', 'Ho.')).toMatchObject({ status: 422, body: { error: { code: 'key_reused' } } });
+  const written = async () =>
+    ((await get('ann', `/v1/runs/${run}/messages`)).body.messages as any[]).filter(({ text }) => text === 'Hi.').length;
+  await expect.poll(written).toBe(2);
+  await post('ann', `/v1/runs/${run}/finish`);
+});
+
 describe('checkpoints of others', () => {
   test('are restored in the name of their caller, and branched in the operator’s own', async () => {
     const { agent } = askingAgent();
