@@ -23,10 +23,10 @@ const tokens: readonly TokenEntry[] = [
 
 type Reply = { readonly status: number; readonly body: any };
 
-const serve = async (agent: Agent, workspace?: string) => {
+const serve = async (agent: Agent, workspace?: string, entries = tokens) => {
   const storage = workspace === undefined ? ({ store: 'memory' } as const) : { workspace };
   const cloister = await openCloister({ agents: [agent], ...storage });
-  const server = await openServer(cloister, { tokens });
+  const server = await openServer(cloister, { tokens: entries });
   let isClosed = false;
   const close = async (): Promise<void> => {
     if (isClosed) return;
@@ -212,6 +212,29 @@ test('a key of the operator is not a key of the caller, although both write to o
 });
 
 describe('checkpoints of others', () => {
+  test('and turns are continued within the budget of their caller, whoever asks for it', async () => {
+    const workspace = newWorkspace();
+    const { agent } = askingAgent();
+    const ann = (tokenCount: number): readonly TokenEntry[] => [
+      entry('ann', { budget: { tokens: tokenCount } }),
+      entry('boss', { operator: true }),
+    ];
+    const before = await serve(agent, workspace, ann(50_000));
+    const turn = (await before.post('ann', '/v1/lead', { input: 'Say one.', conversation: 'trip' })).body.run;
+    const waiting = (await before.post('ann', '/v1/lead', { input: 'x', conversation: 'walk', wait: false })).body.run;
+    await expect.poll(async () => (await before.get('ann', '/v1/questions')).body.questions).toHaveLength(1);
+    const { id } = (await before.post('ann', `/v1/runs/${waiting}/checkpoints`)).body;
+    await before.post('ann', `/v1/runs/${waiting}/cancel`);
+    await before.ended(waiting);
+    await before.close();
+    const { post, runs } = await serve(agent, workspace, ann(20_000));
+    for (const path of [`/v1/runs/${turn}/retry`, `/v1/checkpoints/${id}/restore`]) {
+      expect(await post('ann', path)).toMatchObject({ status: 400, body: { error: { code: 'checkpoint_invalid' } } });
+      expect(await post('boss', path)).toMatchObject({ status: 400, body: { error: { code: 'checkpoint_invalid' } } });
+    }
+    expect(await runs('ann')).toHaveLength(2);
+  });
+
   test('are restored in the name of their caller, and branched in the operator’s own', async () => {
     const { agent } = askingAgent();
     const { get, post, ended, runs } = await serve(agent);
