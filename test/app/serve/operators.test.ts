@@ -190,6 +190,48 @@ describe('an operator', () => {
   });
 });
 
+test('an operator that answers for a run of a caller, and stops reading it, does not end it', async () => {
+  const gate = Promise.withResolvers<string>();
+  const { agent, sent } = askingAgent(
+    {},
+    {
+      tools: [{ name: 'send', description: 'Sends.', inputSchema: { type: 'object' }, execute: () => gate.promise }],
+    },
+  );
+  const { server, get, post, ended } = await serve(agent);
+  const runs: string[] = [];
+  for (const path of ['/ag-ui/lead', '/ui/lead']) {
+    const { run } = (await post('ann', '/v1/lead', { input: 'x', wait: false })).body;
+    runs.push(run);
+    const asked = async () =>
+      ((await get('boss', '/v1/questions')).body.questions as any[]).filter((one) => one.run === run);
+    await expect.poll(asked).toHaveLength(1);
+    const [{ id }] = await asked();
+    const approval = { type: 'dynamic-tool', toolName: 'send', toolCallId: id, state: 'approval-responded' };
+    const body = {
+      '/ag-ui/lead': {
+        threadId: 't',
+        runId: 'r',
+        messages: [],
+        resume: [{ interruptId: id, status: 'resolved', payload: { approved: true } }],
+      },
+      '/ui/lead': {
+        id: 'c',
+        messages: [{ role: 'assistant', parts: [{ ...approval, input: {}, approval: { id, approved: true } }] }],
+      },
+    }[path]!;
+    const reader = new AbortController();
+    const response = await server.fetch(postRequest(path, 'boss', body, reader.signal));
+    expect(response.status).toBe(200);
+    await expect.poll(async () => (await get('ann', `/v1/runs/${run}`)).body.status).toBe('running');
+    reader.abort();
+    await response.body?.cancel().catch(() => undefined);
+  }
+  gate.resolve('sent');
+  for (const run of runs) expect((await ended(run)).status).toBe('completed');
+  expect(sent).toEqual([]);
+});
+
 test('a key of the operator is not a key of the caller, although both write to one run', async () => {
   const { agent, gate } = gatedAgent('lead');
   const { server, post, get } = await serve(agent);
