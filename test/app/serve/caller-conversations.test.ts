@@ -136,6 +136,40 @@ describe('conversations', () => {
     expect((await get('ann', '/v1/conversations/lead/trip')).status).toBe(404);
   });
 
+  test('that their caller has branched are deleted only with force; what others have branched shows nowhere', async () => {
+    const { get, post, remove, say, show } = await serve();
+    const path = '/v1/conversations/lead/trip';
+    const { id } = (await post('ann', `/v1/runs/${await say('ann', 'One.', 'trip')}/checkpoints`)).body;
+    await post('boss', `/v1/checkpoints/${id}/branch`, { name: 'About ann' });
+    await post('ann', `/v1/checkpoints/${id}/branch`, { name: 'detour' });
+    const refused = await remove('ann', path);
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'conversation_shared']);
+    expect(refused.body.error.message).toContain('branches: "detour" of "lead".');
+    expect(refused.body.error.message).not.toMatch(/boss|About|ann\//u);
+    expect((await remove('boss', '/v1/conversations/lead/ann%2Ftrip')).body.error.message).toContain('boss/About ann');
+    expect((await remove('ann', `${path}?force=true`)).status).toBe(200);
+    // The same without a branch of her own: she is told nothing about that of the operator.
+    const other = (await post('ann', `/v1/runs/${await say('ann', 'One.', 'walk')}/checkpoints`)).body.id;
+    await post('boss', `/v1/checkpoints/${other}/branch`, { name: 'More about ann' });
+    expect((await show('ann', 'walk')).branches).toEqual([]);
+    expect((await remove('ann', '/v1/conversations/lead/walk')).status).toBe(200);
+    expect((await get('boss', '/v1/conversations')).body.conversations.map(({ name }: any) => name)).toContain(
+      'About ann',
+    );
+  });
+
+  test('name no versions of a turn that are runs of somebody else', async () => {
+    const { cloister, post, say, show, ended } = await serve();
+    const run = await say('ann', 'One.', 'trip');
+    const { id } = await cloister.checkpoints.create(run, { atStart: true });
+    const local = await cloister.checkpoints.restore(id);
+    await local!.outcome;
+    const again = (await post('ann', `/v1/runs/${run}/retry`)).body.run as string;
+    await ended('ann', again);
+    expect((await show('ann', 'trip')).turns).toMatchObject([{ run: again, versions: [run, again] }]);
+    expect((await show('boss', 'ann/trip')).turns[0].versions).toEqual([run, local!.run, again]);
+  });
+
   test('name their checkpoints and branches', async () => {
     const { post, say, show, get } = await serve();
     const run = await say('ann', 'One.', 'trip');
