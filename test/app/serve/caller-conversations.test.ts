@@ -5,6 +5,7 @@ import { defineAgent, hashToken, openCloister, openServer } from 'cloister';
 import type { TokenEntry } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { newWorkspace } from '../conversations-driver.ts';
+import { gatedAgent } from './gated-agent.ts';
 import { getRequest, postRequest } from './local-requests.ts';
 
 const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
@@ -219,6 +220,27 @@ describe('a run that is tried again', () => {
     await ended('ann', restart);
     expect((await show('ann', 'trip')).turns.map(({ run }: any) => run)).toEqual([restart]);
     for (const run of [again, third, restart]) expect((await cloister.audit(run)).problems).toEqual([]);
+  });
+
+  test('leaves no more checkpoints than are kept, although every try is refused', async () => {
+    const { agent, gate } = gatedAgent('lead');
+    const cloister = await openCloister({ agents: [agent], store: 'memory', retention: { most: 2 } });
+    const server = await openServer(cloister, { tokens });
+    onTestFinished(async () => {
+      await server.stop(0);
+      await cloister.close();
+    });
+    const post = async (path: string, body: object): Promise<any> =>
+      (await server.fetch(postRequest(path, 'ann', body))).json();
+    const first = post('/v1/lead', { input: 'One.', conversation: 'trip' });
+    await gate.arrived(1);
+    gate.open({ stay: true });
+    const { run } = await first;
+    await post('/v1/lead', { input: 'Two.', conversation: 'trip', wait: false });
+    await gate.arrived(1);
+    for (let nth = 0; nth < 5; nth++)
+      expect((await post(`/v1/runs/${run}/retry`, {})).error.code).toBe('conversation_busy');
+    expect((await cloister.checkpoints.list()).length).toBeLessThanOrEqual(2);
   });
 
   test('outside a conversation is a fork of it', async () => {
