@@ -405,7 +405,11 @@ describe('a run that waits for people', () => {
       log: (line) => line.type === 'resume' && lines.push(line),
     });
     expect(await changed.questions('ann')).toMatchObject([{ state: 'stale', mayAnswer: false }]);
-    expect(codeOf(await changed.answer('ops', asked[0]!))).toEqual([409, 'question_stale']);
+    const refused = await changed.answer('ops', asked[0]!);
+    expect(codeOf(refused)).toEqual([409, 'question_stale']);
+    // Which agents of a run have changed is told to whoever sees the run.
+    expect(refused.body.error.message).not.toContain('definition');
+    expect((await changed.answer('ann', asked[0]!)).body.error.message).toContain('definition of "lead" has changed');
     await changed.server.listen();
     await expect.poll(() => lines).toMatchObject([{ run, code: 'question_stale' }]);
     await changed.close();
