@@ -9,6 +9,7 @@ import { callerConversationName, callerPrefix } from '#contracts';
 import type {
   Agent,
   BranchRequest,
+  Budget,
   Caller,
   CallerCheckpoint,
   CallerCheckpoints,
@@ -99,11 +100,12 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
   }
 
   async restore(caller: Caller, id: string, signal?: AbortSignal): Promise<CheckpointContinuation> {
-    const { own, budgetMax } = await this.#toContinue(caller, id);
+    const own = await this.#toContinue(caller, id);
     const { conversation } = own.checkpoint;
     const { continues } = await this.#report(own);
-    // The conversation stays that of its owner, and so does the run that continues in it.
+    // The conversation stays that of its owner, and so does the run that continues in it, within the budget of its owner.
     const owner = own.found.summary.caller;
+    const budgetMax = this.#budgetOf(this.#ports.actorFor(caller, own.found));
     const whose = owner === null ? {} : { caller: owner };
     return this.#continue(caller, own, { continues, signal, isReset: true }, async ({ checkpoints }) => ({
       conversation,
@@ -117,7 +119,8 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
     { name, agent }: BranchRequest,
     signal?: AbortSignal,
   ): Promise<CheckpointContinuation> {
-    const { own, budgetMax } = await this.#toContinue(caller, id);
+    const own = await this.#toContinue(caller, id);
+    const budgetMax = this.#budgetOf(caller);
     if (agent !== undefined) this.#ports.agent(caller, agent);
     const options = {
       ...omitUndefined({ agent }),
@@ -134,12 +137,16 @@ export class LocalCallerCheckpoints implements CallerCheckpoints {
   }
 
   /** Throws for a caller that may not act, or not use the agents of the checkpoint any more. */
-  async #toContinue(caller: Caller, id: string) {
-    const { budget: budgetMax = {} } = this.#ports.tokens.actingEntry(caller);
+  async #toContinue(caller: Caller, id: string): Promise<OwnCheckpoint> {
+    this.#ports.tokens.actingEntry(caller);
     const own = await this.#own(caller, id);
     const { agent, conversation } = own.checkpoint;
     for (const name of new Set([agent, conversation?.agent ?? agent])) this.#ports.agent(caller, name);
-    return { own, budgetMax };
+    return own;
+  }
+
+  #budgetOf(caller: Caller): Budget {
+    return this.#ports.tokens.actingEntry(caller).budget ?? {};
   }
 
   /** Whatever runs needs a slot; a conversation is reset or copied without one. */

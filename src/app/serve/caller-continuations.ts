@@ -42,13 +42,15 @@ export class CallerContinuations {
   }
 
   async retry(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun> {
-    const { budget: budgetMax = {} } = this.#ports.tokens.actingEntry(caller);
+    this.#ports.tokens.actingEntry(caller);
     const found = await this.#ports.find(caller, run);
     if ((await found.conversation()) === null) {
       const [root] = (await found.report()).cells;
       return this.fork(caller, run, { at: root?.cell ?? '' }, signal);
     }
-    const resume = retryTurn(found, budgetMax);
-    return this.#ports.start(this.actorFor(caller, found), continuedRequest(found), signal, { resume });
+    const actor = this.actorFor(caller, found);
+    // What its caller may use, whoever asks for it: it is that caller's slot and allowance.
+    const { budget: budgetMax = {} } = this.#ports.tokens.actingEntry(actor);
+    return this.#ports.start(actor, continuedRequest(found), signal, { resume: retryTurn(found, budgetMax) });
   }
 }

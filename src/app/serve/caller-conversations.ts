@@ -2,7 +2,7 @@
 //
 //   conversation-belongs-to-caller. A conversation belongs to the caller whose name is before its own and whose runs are its turns;
 //       for every other caller it does not exist, unless it may watch that caller's runs, or runs the server. A turn that somebody
-//       else took in it, such as the command line, is not shown to its caller.
+//       else took in it, such as the command line, is not shown to its caller; neither is what somebody else has branched from it.
 import { CloisterError } from '#base';
 import { callerConversationName, callerPrefix } from '#contracts';
 import type {
@@ -58,23 +58,55 @@ export class LocalCallerConversations implements CallerConversations {
     const shown = turns.slice(-most);
     const turnList: CallerTurn[] = [];
     for (const { turn, ...inherited } of shown) turnList.push({ ...(await this.#turn(turn)), ...inherited });
-    const checkpoints = all.filter(
-      ({ conversation }) =>
-        conversation !== null && conversation.agent === listed.agent && conversation.name === listed.name,
-    );
-    const ids = new Set(checkpoints.map(({ id }) => id));
-    const branches = own.flatMap(({ summary }) =>
-      summary.branchedFrom !== null && ids.has(summary.branchedFrom)
-        ? [{ ...conversationAsSeen(summary, caller), checkpoint: summary.branchedFrom }]
-        : [],
-    );
+    const checkpoints = checkpointsOf(listed, all);
+    const branches = this.#branches(checkpoints, own, caller);
     return { ...listed, turnList, more: shown.length < turns.length, checkpoints, branches };
   }
 
   async delete(caller: Caller, ref: ConversationRef, options: { readonly force?: boolean }): Promise<void> {
     this.#ports.tokens.actingEntry(caller);
-    const { agent, name } = find(await this.#own(caller), ref, caller).summary;
-    await this.#ports.cloister.conversations.delete({ agent, name }, options);
+    const own = await this.#own(caller);
+    const found = find(own, ref, caller);
+    const { agent, name } = found.summary;
+    const { conversations } = this.#ports.cloister;
+    if (ownerOf(caller) === undefined) return conversations.delete({ agent, name }, options);
+    // Decided here, from what this caller sees: otherwise a refusal would name what others have branched from it.
+    const users = options.force === true ? [] : await this.#users(found, own, caller);
+    if (users.length > 0) throw new CloisterError('conversation_shared', `${users.join('; ')}.`);
+    try {
+      await conversations.delete({ agent, name }, { force: true });
+    } catch (error) {
+      // Gone meanwhile.
+      throw error instanceof CloisterError && error.code === 'conversation_unknown' ? unknown(ref) : error;
+    }
+  }
+
+  /** Who else uses a conversation, as far as its caller is told. */
+  async #users(found: OwnConversation, own: readonly OwnConversation[], caller: Caller): Promise<readonly string[]> {
+    const { agent, attached } = found.summary;
+    const speakers = [...new Set(found.turns.map((turn) => turn.agent))];
+    const others = speakers.filter((one) => one !== agent && !attached.includes(one));
+    const all = await this.#ports.checkpoints.list(caller, { most: checkpointsMax });
+    const branches = this.#branches(checkpointsOf(asListed(found, caller), all), own, caller);
+    const parts = {
+      attached,
+      'took turns': others,
+      branches: branches.map((one) => `"${one.name}" of "${one.agent}"`),
+    };
+    return Object.entries(parts).flatMap(([how, names]) => (names.length === 0 ? [] : [`${how}: ${names.join(', ')}`]));
+  }
+
+  #branches(
+    checkpoints: readonly CallerCheckpoint[],
+    own: readonly OwnConversation[],
+    caller: Caller,
+  ): CallerConversationReport['branches'] {
+    const ids = new Set(checkpoints.map(({ id }) => id));
+    return own.flatMap(({ summary }) =>
+      summary.branchedFrom !== null && ids.has(summary.branchedFrom)
+        ? [{ ...conversationAsSeen(summary, caller), checkpoint: summary.branchedFrom }]
+        : [],
+    );
   }
 
   /** Newest first. */
@@ -91,7 +123,9 @@ export class LocalCallerConversations implements CallerConversations {
     const named = all.filter(({ name }) => name.startsWith(callerPrefix(owner)));
     const checkpoints = await this.#ports.checkpoints.list(caller, { most: checkpointsMax });
     return named.flatMap((summary) => {
-      const own = (turns.get(keyOf(summary)) ?? []).filter(({ run }) => runs.has(run));
+      const own = (turns.get(keyOf(summary)) ?? [])
+        .filter(({ run }) => runs.has(run))
+        .map((turn) => ({ ...turn, versions: turn.versions.filter((run) => runs.has(run)) }));
       // A branch has no turn before somebody speaks in it.
       const isOwn =
         own.length > 0 || (summary.turns === 0 && checkpoints.some(({ id }) => id === summary.branchedFrom));
@@ -123,6 +157,11 @@ export class LocalCallerConversations implements CallerConversations {
     return summary.state === 'damaged' ? ({ status: 'damaged', output: '' } as const) : facts.outcome(summary);
   }
 }
+
+const checkpointsOf = (ref: ConversationRef, all: readonly CallerCheckpoint[]): readonly CallerCheckpoint[] =>
+  all.filter(
+    ({ conversation }) => conversation !== null && conversation.agent === ref.agent && conversation.name === ref.name,
+  );
 
 type ShownTurn = { readonly turn: ConversationTurn; readonly inherited?: true };
 
@@ -162,9 +201,12 @@ const find = (own: readonly OwnConversation[], { agent, name }: ConversationRef,
     (ownerOf(caller) === undefined
       ? own.find(({ summary }) => summary.agent === agent && summary.name === name)
       : undefined);
-  if (found === undefined) throw new CloisterError('conversation_unknown', `"${name.slice(0, 100)}".`);
+  if (found === undefined) throw unknown({ agent, name });
   return found;
 };
+
+const unknown = ({ name }: ConversationRef): CloisterError =>
+  new CloisterError('conversation_unknown', `"${name.slice(0, 100)}".`);
 
 /** Null: no conversation of this caller can have this name. */
 const callerNameIn = (name: string, caller: Caller): string | null => {

@@ -82,8 +82,15 @@ export class LocalCallerQuestions implements CallerQuestions {
           return owner === null ? undefined : resume({ name: owner }, run);
         },
       });
-    const { session: _session, ...told } = await (asked.state === 'open' ? withSlot(run, send, signal) : send());
-    return told;
+    try {
+      const { session: _session, ...told } = await (asked.state === 'open' ? withSlot(run, send, signal) : send());
+      return told;
+    } catch (error) {
+      // What has changed names other agents of the run.
+      const isTooMuch =
+        error instanceof CloisterError && error.code === 'question_stale' && !this.#seesRun(caller, asked);
+      throw isTooMuch ? new CloisterError('question_stale', `Question ${question}.`) : error;
+    }
   }
 
   async followRun(caller: Caller, run: string, options?: FollowOptions): Promise<ServedRun> {

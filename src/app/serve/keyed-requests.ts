@@ -64,7 +64,10 @@ export class KeyedRequests {
     const found = await find();
     const { summary } = found;
     const active = this.#ports.findActive(summary.run);
-    if (active !== undefined) return serveActive(active, this.#ports.clients.activity, options);
+    // An operator who stops reading the run of somebody else does not end it.
+    const { signal: _signal, ...reading } = options;
+    const isOwn = summary.caller === caller.name;
+    if (active !== undefined) return serveActive(active, this.#ports.clients.activity, isOwn ? options : reading);
     if (summary.state !== 'ended') throw new CloisterError('run_owned', `Run ${summary.run} is not running here.`);
     return servedFromReport(await found.report({ details: options.events?.details === true }), caller);
   }

@@ -127,10 +127,14 @@ export const retryTurn =
   ({ summary: { run, caller: owner } }: Pick<CallerRun, 'summary'>, budgetMax: Budget): StartKind['resume'] & {} =>
   async ({ checkpoints }) => {
     const { id } = await checkpoints.create(run, { atStart: true, label: 'Tried again from here' });
-    const session = await checkpoints.restore(id, { ...(owner === null ? {} : { caller: owner }), budgetMax });
-    if (session === null) throw new CloisterError('defect', 'The run did not start again.');
-    await checkpoints.applyRetention();
-    return session;
+    try {
+      const session = await checkpoints.restore(id, { ...(owner === null ? {} : { caller: owner }), budgetMax });
+      if (session === null) throw new CloisterError('defect', 'The run did not start again.');
+      return session;
+    } finally {
+      // Also if it was refused: the checkpoint is there, and the next try takes another one.
+      await checkpoints.applyRetention();
+    }
   };
 
 // The budget of a request: what it asks for, but no more than its token allows.

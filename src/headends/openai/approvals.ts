@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { readQuestionId } from '#contracts';
 import type { AgentService, Caller, CallerQuestion, ServedRun } from '#contracts';
-import { requestKey } from '#headends/shared';
+import { findAsked, requestKey } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 
 /** The client's answer to an approval request. */
@@ -54,13 +54,18 @@ type ApprovalsInput = {
 
 /** Answers questions of one run, and reads on. `name`: what the ids of the next response are built from. */
 export const continueApproved = async (
-  { questions }: AgentService,
+  service: AgentService,
   caller: Caller,
   { approvals, previous, headers }: ApprovalsInput,
   signal: AbortSignal,
 ): Promise<{ readonly run: ServedRun; readonly name: string }> => {
   const key = requestKey(headers);
-  const asked = await Promise.all(approvals.map(({ question }) => questions.find(caller, question)));
+  const { questions } = service;
+  const asked = await findAsked(
+    service,
+    caller,
+    approvals.map(({ question }) => question),
+  );
   const [{ run, id }] = asked as [CallerQuestion];
   if (asked.some((one) => one.run !== run) || (previous !== null && previous !== run))
     throw new CloisterError('request_invalid', 'input: the approval requests belong to another response.');

@@ -147,7 +147,9 @@ const sendMail = async (
 ): Promise<RouteReply> => {
   const { answer: waits = false, ...message } = body;
   const key = requestKey(call.headers);
-  const id = key === undefined ? {} : { id: keyedMessageId(call.params['run'] ?? '', key, message) };
+  const { summary: found } = await requireRun(service, call);
+  const by = found.caller === call.caller.name ? undefined : call.caller.name;
+  const id = key === undefined ? {} : { id: keyedMessageId(found.run, key, message, by) };
   const running = waits ? await requireRunning(service, call) : null;
   const { summary, result } = await commandRun(service, call, { do: 'send', ...message, ...id });
   return running === null

@@ -44,7 +44,11 @@ export const answerAndFollow = async (
 ): Promise<AnsweredRun> => {
   const key = requestKey(headers);
   const { questions } = service;
-  const asked = await Promise.all(answers.map(({ question }) => questions.find(caller, question)));
+  const asked = await findAsked(
+    service,
+    caller,
+    answers.map(({ question }) => question),
+  );
   const [{ run, id }] = asked as [CallerQuestion];
   if (asked.some((one) => one.run !== run))
     throw new CloisterError('request_invalid', 'The answers belong to several runs. Send those of one run at a time.');
@@ -65,6 +69,23 @@ export const answerAndFollow = async (
     throw error;
   }
   return { run: early ?? (await follow()), known: knownPart(answers) };
+};
+
+/** Each of them is looked up in the log of its run, and nobody else is served meanwhile. */
+const answersMax = 256;
+
+/** The questions with these ids, in their order. Rejects with `question_unknown`, or with `request_invalid` for too many. */
+export const findAsked = async (
+  { questions }: Pick<AgentService, 'questions'>,
+  caller: AdmittedRequest['caller'],
+  ids: readonly string[],
+): Promise<readonly CallerQuestion[]> => {
+  if (ids.length > answersMax)
+    throw new CloisterError(
+      'request_invalid',
+      `One request can bring ${answersMax} answers, and this one has ${ids.length}.`,
+    );
+  return Promise.all(ids.map((id) => questions.find(caller, id)));
 };
 
 const checkOwnRun = async (

@@ -45,6 +45,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   mail_ambiguous: 409,
   conversation_deleted: 409,
   conversation_busy: 409,
+  conversation_shared: 409,
   mailbox_full: 429,
   method_refused: 405,
   request_timeout: 408,

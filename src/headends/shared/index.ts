@@ -39,6 +39,6 @@ export type { ActivityEnd, FollowActivity } from './follow-activity.ts';
 export type { ShownQuestion, ModelUsage, RunActivity } from './run-activity.ts';
 export { readPosition, withPosition } from './told-position.ts';
 export { allowedSystem } from './client-system.ts';
-export { answerAndFollow, isClientCall } from './answer-questions.ts';
+export { answerAndFollow, findAsked, isClientCall } from './answer-questions.ts';
 export type { ReturnedAnswer } from './answer-questions.ts';
 export { leaveQueueOnDisconnect } from './leave-queue.ts';

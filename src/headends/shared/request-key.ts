@@ -15,6 +15,9 @@ export const requestKey = (headers: Headers): string | undefined => {
   return key;
 };
 
-/** The id of a message that is sent with a key: its first part follows from run and key, its second from what is sent. */
-export const keyedMessageId = (run: string, key: string, message: JsonObject): string =>
-  `m-${sha256(`message ${JSON.stringify([run, key])}`).slice(0, 16)}-${sha256(canonicalJson(message)).slice(0, 8)}`;
+/**
+ * The id of a message that is sent with a key: its first part follows from run and key, its second from what is sent. `by`: who sends it,
+ * if that is not the caller of the run: a key belongs to whoever uses it.
+ */
+export const keyedMessageId = (run: string, key: string, message: JsonObject, by?: string): string =>
+  `m-${sha256(`message ${JSON.stringify([run, key, ...(by === undefined ? [] : [by])])}`).slice(0, 16)}-${sha256(canonicalJson(message)).slice(0, 8)}`;

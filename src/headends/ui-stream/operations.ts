@@ -1,6 +1,7 @@
 // The OpenAPI operations of the UI message stream.
 import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
+import { chatIdCharsMax } from './chat-runs.ts';
 
 const text: JsonObject = { type: 'string' };
 
@@ -36,7 +37,7 @@ const tool: JsonObject = {
 const request = ({ tools }: ClientRules): JsonObject => ({
   type: 'object',
   properties: {
-    id: { ...text, description: 'The id of the chat.' },
+    id: { ...text, maxLength: chatIdCharsMax, description: 'The id of the chat.' },
     messages: {
       type: 'array',
       items: message,

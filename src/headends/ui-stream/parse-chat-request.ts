@@ -3,7 +3,7 @@
 // The client keeps the chat, and sends all of it each time: the last message of the user is the request, what comes before it is history.
 // Of an agent's messages only the texts are sent back to the agent: calls of its own tools, and what its sub-agents did, are the front
 // end's record of what it was shown.
-import { isObject } from '#base';
+import { CloisterError, isObject } from '#base';
 import type { Json } from '#base';
 import type { AgentRequest, Attachment, CallResult, ClientRules, DialogMessage } from '#contracts';
 import {
@@ -17,6 +17,7 @@ import {
   splitDialog,
 } from '#headends/shared';
 import type { PastCall, ReturnedAnswer } from '#headends/shared';
+import { chatIdCharsMax } from './chat-runs.ts';
 
 export type ChatRequest = {
   /** The id of the chat. */
@@ -44,7 +45,7 @@ export const parseChatRequest = (json: Json | undefined, agent: string, rules: C
   const tools = parseClientTools(body, rules);
   const approvals = parseApprovals(messages.at(-1));
   return {
-    chat: body.text('id'),
+    chat: parseChatId(body),
     isDetached: body.flag('resumable'),
     answers: approvals.map(({ answer }) => answer),
     answeredCalls: approvals.map(({ call }) => call),
@@ -58,6 +59,13 @@ export const parseChatRequest = (json: Json | undefined, agent: string, rules: C
       ...(tools.length === 0 ? {} : { tools }),
     }),
   };
+};
+
+const parseChatId = (body: BodyFields): string => {
+  const id = body.text('id');
+  if (id.length > chatIdCharsMax)
+    throw new CloisterError('request_invalid', `id: expected at most ${chatIdCharsMax} characters.`);
+  return id;
 };
 
 /** Without the answer that is to be replaced, and what followed it. `useChat` has removed them already; other clients may not. */

@@ -5,6 +5,7 @@ import { defineAgent, hashToken, openCloister, openServer } from 'cloister';
 import type { TokenEntry } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { newWorkspace } from '../conversations-driver.ts';
+import { gatedAgent } from './gated-agent.ts';
 import { getRequest, postRequest } from './local-requests.ts';
 
 const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
@@ -136,6 +137,40 @@ describe('conversations', () => {
     expect((await get('ann', '/v1/conversations/lead/trip')).status).toBe(404);
   });
 
+  test('that their caller has branched are deleted only with force; what others have branched shows nowhere', async () => {
+    const { get, post, remove, say, show } = await serve();
+    const path = '/v1/conversations/lead/trip';
+    const { id } = (await post('ann', `/v1/runs/${await say('ann', 'One.', 'trip')}/checkpoints`)).body;
+    await post('boss', `/v1/checkpoints/${id}/branch`, { name: 'About ann' });
+    await post('ann', `/v1/checkpoints/${id}/branch`, { name: 'detour' });
+    const refused = await remove('ann', path);
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'conversation_shared']);
+    expect(refused.body.error.message).toContain('branches: "detour" of "lead".');
+    expect(refused.body.error.message).not.toMatch(/boss|About|ann\//u);
+    expect((await remove('boss', '/v1/conversations/lead/ann%2Ftrip')).body.error.message).toContain('boss/About ann');
+    expect((await remove('ann', `${path}?force=true`)).status).toBe(200);
+    // The same without a branch of her own: she is told nothing about that of the operator.
+    const other = (await post('ann', `/v1/runs/${await say('ann', 'One.', 'walk')}/checkpoints`)).body.id;
+    await post('boss', `/v1/checkpoints/${other}/branch`, { name: 'More about ann' });
+    expect((await show('ann', 'walk')).branches).toEqual([]);
+    expect((await remove('ann', '/v1/conversations/lead/walk')).status).toBe(200);
+    expect((await get('boss', '/v1/conversations')).body.conversations.map(({ name }: any) => name)).toContain(
+      'About ann',
+    );
+  });
+
+  test('name no versions of a turn that are runs of somebody else', async () => {
+    const { cloister, post, say, show, ended } = await serve();
+    const run = await say('ann', 'One.', 'trip');
+    const { id } = await cloister.checkpoints.create(run, { atStart: true });
+    const local = await cloister.checkpoints.restore(id);
+    await local!.outcome;
+    const again = (await post('ann', `/v1/runs/${run}/retry`)).body.run as string;
+    await ended('ann', again);
+    expect((await show('ann', 'trip')).turns).toMatchObject([{ run: again, versions: [run, again] }]);
+    expect((await show('boss', 'ann/trip')).turns[0].versions).toEqual([run, local!.run, again]);
+  });
+
   test('name their checkpoints and branches', async () => {
     const { post, say, show, get } = await serve();
     const run = await say('ann', 'One.', 'trip');
@@ -206,6 +241,27 @@ describe('a run that is tried again', () => {
     await ended('ann', restart);
     expect((await show('ann', 'trip')).turns.map(({ run }: any) => run)).toEqual([restart]);
     for (const run of [again, third, restart]) expect((await cloister.audit(run)).problems).toEqual([]);
+  });
+
+  test('leaves no more checkpoints than are kept, although every try is refused', async () => {
+    const { agent, gate } = gatedAgent('lead');
+    const cloister = await openCloister({ agents: [agent], store: 'memory', retention: { most: 2 } });
+    const server = await openServer(cloister, { tokens });
+    onTestFinished(async () => {
+      await server.stop(0);
+      await cloister.close();
+    });
+    const post = async (path: string, body: object): Promise<any> =>
+      (await server.fetch(postRequest(path, 'ann', body))).json();
+    const first = post('/v1/lead', { input: 'One.', conversation: 'trip' });
+    await gate.arrived(1);
+    gate.open({ stay: true });
+    const { run } = await first;
+    await post('/v1/lead', { input: 'Two.', conversation: 'trip', wait: false });
+    await gate.arrived(1);
+    for (let nth = 0; nth < 5; nth++)
+      expect((await post(`/v1/runs/${run}/retry`, {})).error.code).toBe('conversation_busy');
+    expect((await cloister.checkpoints.list()).length).toBeLessThanOrEqual(2);
   });
 
   test('outside a conversation is a fork of it', async () => {

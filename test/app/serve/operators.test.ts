@@ -23,10 +23,10 @@ const tokens: readonly TokenEntry[] = [
 
 type Reply = { readonly status: number; readonly body: any };
 
-const serve = async (agent: Agent, workspace?: string) => {
+const serve = async (agent: Agent, workspace?: string, entries = tokens) => {
   const storage = workspace === undefined ? ({ store: 'memory' } as const) : { workspace };
   const cloister = await openCloister({ agents: [agent], ...storage });
-  const server = await openServer(cloister, { tokens });
+  const server = await openServer(cloister, { tokens: entries });
   let isClosed = false;
   const close = async (): Promise<void> => {
     if (isClosed) return;
@@ -190,7 +190,93 @@ describe('an operator', () => {
   });
 });
 
+test('an operator that answers for a run of a caller, and stops reading it, does not end it', async () => {
+  const gate = Promise.withResolvers<string>();
+  const { agent, sent } = askingAgent(
+    {},
+    {
+      tools: [{ name: 'send', description: 'Sends.', inputSchema: { type: 'object' }, execute: () => gate.promise }],
+    },
+  );
+  const { server, get, post, ended } = await serve(agent);
+  const runs: string[] = [];
+  for (const path of ['/ag-ui/lead', '/ui/lead']) {
+    const { run } = (await post('ann', '/v1/lead', { input: 'x', wait: false })).body;
+    runs.push(run);
+    const asked = async () =>
+      ((await get('boss', '/v1/questions')).body.questions as any[]).filter((one) => one.run === run);
+    await expect.poll(asked).toHaveLength(1);
+    const [{ id }] = await asked();
+    const approval = { type: 'dynamic-tool', toolName: 'send', toolCallId: id, state: 'approval-responded' };
+    const body = {
+      '/ag-ui/lead': {
+        threadId: 't',
+        runId: 'r',
+        messages: [],
+        resume: [{ interruptId: id, status: 'resolved', payload: { approved: true } }],
+      },
+      '/ui/lead': {
+        id: 'c',
+        messages: [{ role: 'assistant', parts: [{ ...approval, input: {}, approval: { id, approved: true } }] }],
+      },
+    }[path]!;
+    const reader = new AbortController();
+    const response = await server.fetch(postRequest(path, 'boss', body, reader.signal));
+    expect(response.status).toBe(200);
+    await expect.poll(async () => (await get('ann', `/v1/runs/${run}`)).body.status).toBe('running');
+    reader.abort();
+    await response.body?.cancel().catch(() => undefined);
+  }
+  gate.resolve('sent');
+  for (const run of runs) expect((await ended(run)).status).toBe('completed');
+  expect(sent).toEqual([]);
+});
+
+test('a key of the operator is not a key of the caller, although both write to one run', async () => {
+  const { agent, gate } = gatedAgent('lead');
+  const { server, post, get } = await serve(agent);
+  gate.open();
+  const { run } = (await post('ann', '/v1/lead', { input: 'Live.', resident: true, wait: false })).body;
+  const write = async (token: string, text: string): Promise<Reply> => {
+    const request = postRequest(`/v1/runs/${run}/messages`, token, { text });
+    request.headers.set('idempotency-key', 'k1');
+    const response = await server.fetch(request);
+    return { status: response.status, body: await response.json() };
+  };
+  const [first, second, again] = [await write('boss', 'Hi.'), await write('ann', 'Hi.'), await write('ann', 'Hi.')];
+  expect([first.status, second.status, again]).toEqual([202, 202, second]);
+  expect(second.body.message).not.toBe(first.body.message);
+  expect(await write('boss', 'Ho.')).toMatchObject({ status: 422, body: { error: { code: 'key_reused' } } });
+  const written = async () =>
+    ((await get('ann', `/v1/runs/${run}/messages`)).body.messages as any[]).filter(({ text }) => text === 'Hi.').length;
+  await expect.poll(written).toBe(2);
+  await post('ann', `/v1/runs/${run}/finish`);
+});
+
 describe('checkpoints of others', () => {
+  test('and turns are continued within the budget of their caller, whoever asks for it', async () => {
+    const workspace = newWorkspace();
+    const { agent } = askingAgent();
+    const ann = (tokenCount: number): readonly TokenEntry[] => [
+      entry('ann', { budget: { tokens: tokenCount } }),
+      entry('boss', { operator: true }),
+    ];
+    const before = await serve(agent, workspace, ann(50_000));
+    const turn = (await before.post('ann', '/v1/lead', { input: 'Say one.', conversation: 'trip' })).body.run;
+    const waiting = (await before.post('ann', '/v1/lead', { input: 'x', conversation: 'walk', wait: false })).body.run;
+    await expect.poll(async () => (await before.get('ann', '/v1/questions')).body.questions).toHaveLength(1);
+    const { id } = (await before.post('ann', `/v1/runs/${waiting}/checkpoints`)).body;
+    await before.post('ann', `/v1/runs/${waiting}/cancel`);
+    await before.ended(waiting);
+    await before.close();
+    const { post, runs } = await serve(agent, workspace, ann(20_000));
+    for (const path of [`/v1/runs/${turn}/retry`, `/v1/checkpoints/${id}/restore`]) {
+      expect(await post('ann', path)).toMatchObject({ status: 400, body: { error: { code: 'checkpoint_invalid' } } });
+      expect(await post('boss', path)).toMatchObject({ status: 400, body: { error: { code: 'checkpoint_invalid' } } });
+    }
+    expect(await runs('ann')).toHaveLength(2);
+  });
+
   test('are restored in the name of their caller, and branched in the operator’s own', async () => {
     const { agent } = askingAgent();
     const { get, post, ended, runs } = await serve(agent);

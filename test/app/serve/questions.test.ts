@@ -378,6 +378,31 @@ describe('a run that waits for people', () => {
     expect(sent).toEqual(['x']);
   });
 
+  test('is looked up for at most 256 answers of one request', async () => {
+    const { agent } = askingAgent();
+    const { ask, post, questions } = await serve(agent);
+    const { asked } = await ask('ann', 'x');
+    const { id } = asked[0]!;
+    const part = { type: 'dynamic-tool', toolName: 'send', toolCallId: id, state: 'approval-responded', input: {} };
+    const bodies = (count: number): readonly (readonly [path: string, body: object])[] => {
+      const many = <T>(one: T): readonly T[] => Array.from({ length: count }, () => one);
+      const resume = many({ interruptId: id, status: 'cancelled' });
+      const parts = many({ ...part, approval: { id, approved: false } });
+      const input = many({ type: 'mcp_approval_response', approval_request_id: id, approve: false });
+      return [
+        ['/ag-ui/lead', { threadId: 't', runId: 'r', messages: [], resume }],
+        ['/ui/lead', { id: 'c', messages: [{ role: 'assistant', parts }] }],
+        ['/v1/responses', { model: 'lead', input }],
+      ];
+    };
+    for (const [path, body] of bodies(257))
+      expect([path, JSON.stringify((await post('ann', path, body)).body)]).toEqual([
+        path,
+        expect.stringContaining('One request can bring 256 answers, and this one has 257.'),
+      ]);
+    expect(await questions('ann')).toHaveLength(1);
+  });
+
   test('is taken up again with all others of its caller, however many there are', async () => {
     await using folder = await temporaryFolder();
     const { agent } = askingAgent();
@@ -405,7 +430,11 @@ describe('a run that waits for people', () => {
       log: (line) => line.type === 'resume' && lines.push(line),
     });
     expect(await changed.questions('ann')).toMatchObject([{ state: 'stale', mayAnswer: false }]);
-    expect(codeOf(await changed.answer('ops', asked[0]!))).toEqual([409, 'question_stale']);
+    const refused = await changed.answer('ops', asked[0]!);
+    expect(codeOf(refused)).toEqual([409, 'question_stale']);
+    // Which agents of a run have changed is told to whoever sees the run.
+    expect(refused.body.error.message).not.toContain('definition');
+    expect((await changed.answer('ann', asked[0]!)).body.error.message).toContain('definition of "lead" has changed');
     await changed.server.listen();
     await expect.poll(() => lines).toMatchObject([{ run, code: 'question_stale' }]);
     await changed.close();
