@@ -73,8 +73,7 @@ describe.skipIf(browserMissing !== null)('in the page', () => {
     expect(await other.page.getByRole('combobox', { name: 'Conversation' }).innerText()).not.toMatch(hers);
 
     const direct = await open(ben, address);
-    await direct.page.getByRole('alert').first().waitFor();
-    expect(await everythingIn(direct.page)).toMatch(/no such run/u);
+    await direct.page.getByRole('heading', { name: 'There is no such run in this workspace.' }).waitFor();
     // What it shows of the address is what was typed there.
     expect((await everythingIn(direct.page)).replaceAll(/find-annasword\S*/gu, '')).not.toMatch(hers);
   });

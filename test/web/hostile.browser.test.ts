@@ -5,7 +5,7 @@ import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { RequestView } from 'cloister/testkit';
 import { browserMissing, newContext, openStudio, openTabIn, operatorToken } from './browser.ts';
-import { chatOf, runPane, shownRun, standsAs, turnOf } from './page-driver.ts';
+import { chatOf, runPane, shownRun, standsAs, turnOf, until } from './page-driver.ts';
 import { xssPayloads } from './xss-payloads.ts';
 
 const chunkSize = 50;
@@ -168,7 +168,7 @@ describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
     await check(page, 'what if');
     for (const view of ['Runs', 'Agents', 'Questions']) {
       await page.getByRole('link', { name: view, exact: false }).first().click();
-      await page.waitForFunction(`location.hash.startsWith('#/${view.toLowerCase()}')`);
+      await until(page, `location.hash.startsWith('#/${view.toLowerCase()}')`);
       await page.locator('.shell-main > *').first().waitFor();
       await check(page, view);
     }
