@@ -68,7 +68,7 @@ export type TabOptions = Pick<
 >;
 
 /** `WEB_WAIT_MS`: shorter, for those who write tests. */
-const slowMs = Number(process.env['WEB_WAIT_MS'] ?? 120_000);
+export const slowMs = Number(process.env['WEB_WAIT_MS'] ?? 120_000);
 const wide = { width: 1280, height: 800 };
 
 /** A tab of its own, with nothing of other tabs. */

@@ -5,7 +5,8 @@ import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { RequestView } from 'cloister/testkit';
 import { browserMissing, newContext, openStudio, openTabIn, operatorToken } from './browser.ts';
-import { chatOf, runPane, shownRun, standsAs, turnOf } from './page-driver.ts';
+import { foreignElements, watchForScripts } from './in-page.ts';
+import { chatOf, runPane, shownRun, standsAs, turnOf, until } from './page-driver.ts';
 import { xssPayloads } from './xss-payloads.ts';
 
 const chunkSize = 50;
@@ -70,35 +71,6 @@ const openHostile = async () => {
   return openStudio({ agents: [lead] });
 };
 
-/** Set before anything of the page runs: what runs, and what its policy refuses, is written down. */
-const watch = `
-  globalThis.seen = [];
-  globalThis.pwned = () => void seen.push('a payload ran');
-  document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
-    seen.push('refused by the policy: ' + violatedDirective + ' ' + blockedURI + ' ' + sample);
-  });`;
-
-/** Elements and attributes that no text may ever become. */
-const foreignElements = String.raw`
-  [...document.querySelectorAll('*')].flatMap((element) => {
-    const tag = element.tagName.toLowerCase();
-    const strange = ['iframe', 'object', 'embed', 'base', 'video', 'audio', 'template', 'math', 'style', 'foreignobject'];
-    const isAllowed = {
-      href: /^(?:#|\/|https?:\/\/|mailto:)/u,
-      src: /^(?:\/assets\/|blob:|data:image\/(?:png|jpeg|gif|webp);base64,)/u,
-      style: /^(?!.*url\()/isu,
-    };
-    return [
-      ...(strange.includes(tag) ? [tag] : []),
-      ...(tag === 'script' && !element.hasAttribute('src') ? ['inline script'] : []),
-      ...[...element.attributes].flatMap(({ name, value }) =>
-        /^on|^srcdoc$|^formaction$|^http-equiv$/iu.test(name) || isAllowed[name]?.test(value) === false
-          ? [tag + ' ' + name + '=' + value]
-          : [],
-      ),
-    ];
-  })`;
-
 const check = async (page: Page, where: string): Promise<void> => {
   expect(await page.evaluate<readonly string[]>('seen'), where).toEqual([]);
   expect(await page.evaluate<readonly string[]>(foreignElements), where).toEqual([]);
@@ -109,7 +81,7 @@ describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
     expect(new Set(xssPayloads).size).toBe(1_000);
     const studio = await openHostile();
     const context = await newContext();
-    await context.addInitScript(watch);
+    await context.addInitScript(watchForScripts);
     const { page, complaints, origins } = await openTabIn(context, studio.link(operatorToken, '/chat?agent=lead'));
     await check(page, 'a new chat');
 
@@ -168,7 +140,7 @@ describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
     await check(page, 'what if');
     for (const view of ['Runs', 'Agents', 'Questions']) {
       await page.getByRole('link', { name: view, exact: false }).first().click();
-      await page.waitForFunction(`location.hash.startsWith('#/${view.toLowerCase()}')`);
+      await until(page, `location.hash.startsWith('#/${view.toLowerCase()}')`);
       await page.locator('.shell-main > *').first().waitFor();
       await check(page, view);
     }
@@ -182,7 +154,7 @@ describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
   test('as what an address names: runs, cells, agents, conversations and texts to find', async () => {
     const studio = await openHostile();
     const context = await newContext();
-    await context.addInitScript(watch);
+    await context.addInitScript(watchForScripts);
     const { page, origins } = await openTabIn(context, studio.link(operatorToken, '/chat?agent=lead'));
     const names = [
       'run',

@@ -25,3 +25,9 @@ export const askIn = async (page: Page, text: string): Promise<void> => {
 
 /** The run that the page shows. */
 export const shownRun = (page: Page): string => new URLSearchParams(page.url().split('?')[1]).get('run') ?? '';
+
+/** Until this expression holds in the page. The page's own policy forbids what `waitForFunction` does with a text. */
+export const until = (page: Page, expression: string): Promise<unknown> =>
+  page.evaluate(
+    `new Promise((done) => { const look = () => ((${expression}) ? done(0) : requestAnimationFrame(look)); look(); })`,
+  );

@@ -6,7 +6,7 @@ import type { ApprovalRule } from 'cloister';
 import { browserMissing, openStudio, openTab, operatorToken } from './browser.ts';
 import type { StudioOptions } from './browser.ts';
 import { heldModel } from './held-model.ts';
-import { askIn, standsAs, turnOf } from './page-driver.ts';
+import { askIn, standsAs, turnOf, until } from './page-driver.ts';
 
 const toSchema = {
   type: 'object',
@@ -121,7 +121,7 @@ describe.skipIf(browserMissing !== null)('a question to a person', () => {
     await page.getByRole('tab', { name: 'Rooms' }).focus();
     await page.keyboard.press('a');
     await page.keyboard.press('q');
-    await page.waitForFunction('document.activeElement?.classList.contains("question")');
+    await until(page, 'document.activeElement?.classList.contains("question")');
     expect(sent).toEqual([]);
     await page.keyboard.press('a');
     await turnOf(page).getByText('It said: sent to anna').waitFor();

