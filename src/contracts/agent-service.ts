@@ -5,6 +5,7 @@ import type { WorstCase } from './agent-file.ts';
 import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { Cause } from './cause.ts';
+import type { CallerTurn } from './caller-conversation.ts';
 import type { Checkpoint, CheckpointDiff, CheckpointReport, ConversationRef } from './conversation.ts';
 import type { CellLedger, GrantName } from './crossing.ts';
 import type { DurableEvent, RunEvent } from './event.ts';
@@ -208,15 +209,6 @@ export type CallerConversationReport = CallerConversation & {
   readonly checkpoints: readonly CallerCheckpoint[];
   /** Conversations that begin as this one was at a checkpoint. */
   readonly branches: readonly (ConversationRef & { readonly checkpoint: string })[];
-};
-
-export type CallerTurn = Pick<RunSummary, 'run' | 'agent' | 'goal' | 'startedAt' | 'endedAt' | 'spent'> & {
-  readonly status: RunReport['status'] | 'damaged';
-  readonly output: string;
-  /** The runs that were this turn at some time, oldest first, with the one that counts. */
-  readonly versions: readonly RunId[];
-  /** Set for a turn of the conversation that this one was branched from, up to the checkpoint. */
-  readonly inherited?: true;
 };
 
 /** The conversations of a caller. Those of others are unknown to it: `conversation_unknown`. */

@@ -1,5 +1,18 @@
-// Names of the conversations of a server's callers: prefixed with the caller's name, so that two callers can use the same name.
+// Conversations of a server's callers. Their names are prefixed with the caller's name, so that two callers can use the same name.
 import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { RunReport } from './runtime.ts';
+import type { RunSummary } from './store.ts';
+
+/** One turn of a conversation. */
+export type CallerTurn = Pick<RunSummary, 'run' | 'agent' | 'goal' | 'startedAt' | 'endedAt' | 'spent'> & {
+  readonly status: RunReport['status'] | 'damaged';
+  readonly output: string;
+  /** The runs that were this turn at some time, oldest first, with the one that counts. */
+  readonly versions: readonly RunId[];
+  /** Set for a turn of the conversation that this one was branched from, up to the checkpoint. */
+  readonly inherited?: true;
+};
 
 /** How long a name may be that a caller chooses. */
 export const callerNameCharsMax = 50;

@@ -235,7 +235,8 @@ export type {
   PlainRoute,
 } from './route.ts';
 export { readsAllRuns } from './agent-service.ts';
-export type { CallerConversation, CallerConversationReport, CallerConversations, CallerTurn } from './agent-service.ts';
+export type { CallerConversation, CallerConversationReport, CallerConversations } from './agent-service.ts';
+export type { CallerTurn } from './caller-conversation.ts';
 export type { AgentFacts, AgentTopology, TopologyCheck, TopologyEdge } from './agent-service.ts';
 export type { ListedRun, RunListQuery, RunLogFacts, RunPage } from './agent-service.ts';
 export type { AllowanceUse, CallerAccount, CallerAccounts, ListedCaller } from './agent-service.ts';

@@ -53,7 +53,7 @@ export const QuestionCard = ({ question, about }: CardProps) => {
         <span class="muted">
           {why === 'agent' ? 'expires' : 'denied by itself'} in {timeLeft(until, now)}
         </span>
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         {about === undefined ? null : <p class="muted">{about}</p>}
       </header>
       <CardBody question={question} answering={answering} hasFocus={hasFocus} refusal={refusal} />

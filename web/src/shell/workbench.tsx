@@ -2,11 +2,11 @@
 import type { ComponentType } from 'preact';
 import { signal } from '@preact/signals';
 import { address, panes, select } from '../address.ts';
-import type { Pane } from '../address.ts';
+import type { Address, Pane } from '../address.ts';
 import { Chat } from '../chat/chat.tsx';
 import { outgoing } from '../chat/outbox.ts';
 import type { RunStore } from '../run-store.ts';
-import { run, source } from '../state.ts';
+import { agents, run, source } from '../state.ts';
 import { later } from '../ui/later.tsx';
 import { Problem } from '../ui/parts.tsx';
 import { RetryNotice } from '../ui/retry-notice.tsx';
@@ -40,13 +40,19 @@ const titles: Readonly<Record<Pane, string>> = {
   audit: 'Audit',
 };
 
-/** Which of the panes a narrow screen shows. */
-export const narrowPane = signal<'chat' | 'run' | 'xray'>('chat');
+/** Which of the panes a narrow screen shows: at first, the one that the address is about. */
+const narrowPane = signal<'chat' | 'run' | 'xray' | null>(null);
+
+const addressedPane = ({ pane, cell, crossing }: Address): 'chat' | 'run' | 'xray' => {
+  if (cell !== undefined || crossing !== undefined) return 'xray';
+  return pane === undefined ? 'chat' : 'run';
+};
 
 export const Workbench = () => {
   const store = run.value;
   const { cell, crossing, agent, conversation, pane } = address.value;
   const hasOwnDetails = pane === 'tasks' || pane === 'mail';
+  const narrow = narrowPane.value ?? addressedPane(address.peek());
   useNewestRuns(store === null);
   if (store === null && source.value.kept) return null;
   if (store === null && agent === undefined && conversation === undefined && outgoing.value === null) {
@@ -56,7 +62,8 @@ export const Workbench = () => {
   if (store?.state.value === 'lost' && store.view.events === 0) return <RunMissing store={store} />;
   const hasSelection = store !== null && (cell !== undefined || crossing !== undefined);
   return (
-    <div class={`workbench narrow-${narrowPane.value}`} data-pane={store === null ? undefined : address.value.pane}>
+    <div class={`workbench narrow-${narrow}`} data-pane={store === null ? undefined : address.value.pane}>
+      <h1 class="unseen">{store?.facts.value?.goal || `Chat with ${agent ?? agents.value[0]?.name ?? 'nobody'}`}</h1>
       <section class="workbench-chat" aria-label="Chat">
         <Chat />
       </section>
@@ -66,10 +73,10 @@ export const Workbench = () => {
       {store === null ? null : (
         <section class={`workbench-xray ${hasSelection ? 'is-open' : ''}`} aria-label="X-ray">
           {/* Where it is not seen, it takes no keys. */}
-          {hasOwnDetails && narrowPane.value !== 'xray' ? null : <Inspector store={store} />}
+          {hasOwnDetails && narrow !== 'xray' ? null : <Inspector store={store} />}
         </section>
       )}
-      <BottomBar />
+      <BottomBar shown={narrow} />
     </div>
   );
 };
@@ -121,15 +128,10 @@ const bars = [
   ['xray', 'X-ray'],
 ] as const;
 
-const BottomBar = () => (
+const BottomBar = ({ shown }: { readonly shown: string }) => (
   <nav class="bottom-bar" aria-label="Parts of the page">
     {bars.map(([pane, title]) => (
-      <button
-        key={pane}
-        type="button"
-        aria-pressed={narrowPane.value === pane}
-        onClick={() => void (narrowPane.value = pane)}
-      >
+      <button key={pane} type="button" aria-pressed={shown === pane} onClick={() => void (narrowPane.value = pane)}>
         {title}
       </button>
     ))}
