@@ -30,6 +30,7 @@ export class CheckpointUsers {
   readonly #world: World;
   readonly #supervisor: SupervisorPorts;
   #planned: number;
+  #taken = 0;
 
   constructor(world: World, hosts: SupervisorPorts) {
     this.#world = world;
@@ -81,7 +82,11 @@ export class CheckpointUsers {
 
   async #takeCheckpoint(run: RunId): Promise<void> {
     const { process, cloister } = this.#supervisor.anyProcess();
-    await this.#attempt(process.no, `checkpoint of ${run}`, () => cloister.checkpoints.create(run));
+    // Now and then the whole run is tried again, from its start. Not drawn, so that older seeds stay as they were.
+    const atStart = ++this.#taken % 4 === 0;
+    await this.#attempt(process.no, `checkpoint of ${run}${atStart ? ' at its start' : ''}`, () =>
+      cloister.checkpoints.create(run, { atStart }),
+    );
   }
 
   async #continueFrom(
