@@ -6,17 +6,20 @@ import type { JsonObject } from '#base';
 import type { RunEvent } from '#contracts';
 import { SourceProblem } from './source.ts';
 import type { Source } from './source.ts';
+import { isToken, readTokenLink } from './token-link.ts';
 
 const tokenKey = 'cloister.token';
 
-/** Takes the token out of the link, so that it is neither shown nor stored in the history; null: there is none. */
+/** Takes the token out of the link, so that it is neither shown nor stored in the history; null: there is none that could be sent. */
 export const takeToken = (): string | null => {
-  const found = /^#token=([^&]+)(?:&(.*))?$/u.exec(location.hash);
-  if (found?.[1] !== undefined) {
-    sessionStorage.setItem(tokenKey, decodeURIComponent(found[1]));
-    history.replaceState(null, '', `${location.pathname}${found[2] ? `#${found[2]}` : ''}`);
+  const link = readTokenLink(location.hash);
+  if (link !== null) {
+    history.replaceState(null, '', `${location.pathname}${link.rest}`);
+    if (link.token === null) forgetToken();
+    else storeToken(link.token);
   }
-  return sessionStorage.getItem(tokenKey);
+  const token = sessionStorage.getItem(tokenKey);
+  return token !== null && isToken(token) ? token : null;
 };
 
 export const storeToken = (token: string): void => sessionStorage.setItem(tokenKey, token);
