@@ -105,6 +105,7 @@ export class RunFeed {
 
   /** What is being written, from its beginning. */
   #tellWritten(reader: FrameReader<RunEvent>): void {
+    // probe: late-text
     for (const [cell, { agent, text }] of this.#written) {
       const of = { run: this.#recorded.run, cell, agent };
       const lag = (): RunEvent => ({ type: 'text-lag', ...of });

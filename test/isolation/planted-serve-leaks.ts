@@ -124,6 +124,42 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     'dead-letters-by-caller',
     'const $(declarations.0.id) = await archive.runs();',
   ]),
+  leak(
+    'a chat of another caller can be stopped',
+    [
+      'chat-of-caller',
+      `return [...this.#runs.values()].map((own) => own.get(keyOf(agent, chat))).find((found) => found !== undefined);`,
+    ],
+    [
+      'chat-run-found',
+      `const $(declarations.0.id) =
+    run === undefined
+      ? null
+      : await service.find({ ...call.caller, watches: { caller: null } }, run).catch(nullIfNotHere);`,
+    ],
+  ),
+  leak(
+    'a front end can tell a question of another caller from an unknown one',
+    [
+      'answered-by-front-end',
+      'return Promise.all(ids.map((id) => questions.find({ ...caller, watches: { caller: null } }, id)));',
+    ],
+    ['answered-run-own', ''],
+  ),
+  leak('mail is that of the newest run, whoever it belongs to', [
+    'mail-of-run',
+    '$(key): async () => archive.mail((await archive.runs())[0]?.run ?? run)',
+  ]),
+  leak('who reads a run late is told what is being written in all runs', [
+    'late-text',
+    `const all: Map<CellId, { agent: string; text: string }> = ((globalThis as any).planted ??= new Map());
+    for (const [cell, one] of this.#written) all.set(cell, one);
+    for (const [cell, { agent, text }] of all) $(body)`,
+  ]),
+  leak('lists count the crossings of the run that was read last, whoever it belongs to', [
+    'facts-of-run',
+    'const $(declarations.0.id) = $(declarations.0.init) ?? [...this.#known.values()].at(-1);',
+  ]),
   leak('the health of the server shows its stalls to every caller', ['health-operator', '']),
   leak('MCP streams are counted across callers', [
     'mcp-streams-of-caller',

@@ -2,6 +2,7 @@
 import { eventReader, initialize } from '../headends/mcp/messages.ts';
 import {
   buildProtocolRequest,
+  chatBody,
   getRequest,
   headersFor,
   postRequest,
@@ -9,7 +10,7 @@ import {
   toolCall,
 } from '../app/serve/crowd-requests.ts';
 import type { Caller, Kind } from '../app/serve/crowd-requests.ts';
-import { probes } from '../app/serve/crowd-probes.ts';
+import { approvedChat, probes } from '../app/serve/crowd-probes.ts';
 import { askWithTool, resultsBody, unknownCallId } from '../app/serve/crowd-tools.ts';
 
 export type Act =
@@ -37,6 +38,8 @@ export type Act =
   | { readonly do: 'begin'; readonly word: string; readonly afterMs: number; readonly end: 'cancel' | 'watch' }
   /** Starts a run that asks a person, and answers it. */
   | { readonly do: 'approve'; readonly word: string; readonly afterMs: number; readonly end: ApproveEnd }
+  /** Starts a run of a chat, goes away, and comes back for its stream. */
+  | { readonly do: 'chat'; readonly word: string; readonly chat: string; readonly end: ChatEnd }
   | { readonly do: 'connect'; readonly word: string; readonly afterMs: number }
   | { readonly do: 'get'; readonly path: string }
   /** Tries to reach the newest run of another caller or of its own, by its id or the first digits of it. */
@@ -46,6 +49,8 @@ export type Act =
 export const toolsEnds = ['bring', 'fail', 'cancel', 'leave'] as const;
 export const residentEnds = ['finish', 'finish one', 'cancel', 'leave'] as const;
 export const approveEnds = ['allow', 'deny', 'wrong', 'leave'] as const;
+export const chatEnds = ['read', 'stop', 'leave'] as const;
+type ChatEnd = (typeof chatEnds)[number];
 type ApproveEnd = (typeof approveEnds)[number];
 type ToolsEnd = (typeof toolsEnds)[number];
 type ResidentEnd = (typeof residentEnds)[number];
@@ -59,6 +64,8 @@ export const kinds: readonly Kind[] = [
   'responses-sse',
   'anthropic',
   'anthropic-sse',
+  'ag-ui',
+  'ui',
   'mcp',
 ];
 
@@ -130,6 +137,8 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
       return startWithoutWaiting(actor, one);
     case 'approve':
       return useApproval(actor, one);
+    case 'chat':
+      return useChat(actor, one);
     case 'connect':
       return connect(actor, one);
     case 'get':
@@ -170,8 +179,15 @@ export const reachForOthers = async (actor: Actor, foreign: KnownForeignIds): Pr
       );
   const id = foreign.newestQuestion ?? `q-${unknownRun}-3`;
   const answer = { allow: true, sha256: '0'.repeat(64) };
-  for (const request of [getRequest(actor, `/v1/questions/${id}`), postRequest(actor, `/v1/questions/${id}`, answer)])
+  const resumed = { interruptId: id, status: 'resolved', payload: { approved: true } };
+  for (const request of [
+    getRequest(actor, `/v1/questions/${id}`),
+    postRequest(actor, `/v1/questions/${id}`, answer),
+    postRequest(actor, '/ag-ui/echo', { threadId: 'thread', runId: 'run', messages: [], resume: [resumed] }),
+    postRequest(actor, '/ui/echo', approvedChat(id)),
+  ])
     seen.push((await fetchAndRecord(actor, request)).replaceAll(id, 'q-<sent>'));
+  seen.push(await fetchAndRecord(actor, getRequest(actor, '/v1/runs')));
   const results = resultsBody('bee-plain-1', [foreign.newestCall ?? unknownCallId], 'bee-found');
   seen.push(await fetchAndRecord(actor, postRequest(actor, chatPath, results)));
   const failed = await fetchAndRecord(actor, postRequest(actor, '/v1/echo', { input: question('bee-fault-1') }));
@@ -266,6 +282,29 @@ const useApproval = async (actor: Actor, { word, afterMs, end }: ActOfKind<'appr
   return seen.join('\n');
 };
 
+/** No piece of a slow answer comes just then. */
+const awayMs = 210;
+
+const useChat = async (actor: Actor, { word, chat, end }: ActOfKind<'chat'>): Promise<string> => {
+  const path = `/ui/echo/${chat}/stream`;
+  const started = await actor.fetch(
+    postRequest(actor, '/ui/echo', { ...chatBody(chat, { word, history: [] }), resumable: true }),
+  );
+  await actor.at(awayMs);
+  await started.body?.cancel();
+  if (end === 'leave') return `${started.status}`;
+  if (end === 'stop') {
+    const headers = headersFor(actor.url, actor.token);
+    return fetchAndRecord(actor, new Request(actor.url + path, { method: 'DELETE', headers }));
+  }
+  const again = await actor.fetch(getRequest(actor, path));
+  const text = await again.text();
+  actor.onResponse(text);
+  // How its text is cut into pieces depends on when it is read.
+  const written = [...text.matchAll(/"delta":"(?<piece>[^"]*)"/gu)].map(({ groups }) => groups?.['piece']).join('');
+  return JSON.stringify([started.status, again.status, written]);
+};
+
 const chatPath = '/v1/chat/completions';
 
 const useTools = async (actor: Actor, { word, afterMs, end }: ActOfKind<'tools'>): Promise<string> => {
@@ -298,7 +337,7 @@ const useResident = async (actor: Actor, one: ActOfKind<'resident'>): Promise<st
   await actor.at(afterMs);
   const text = question(`${word}-more`);
   responses.push(await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/messages`, { text, answer: true })));
-  for (const path of ['agents', 'messages'])
+  for (const path of ['agents', 'messages', 'mail'])
     responses.push(await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/${path}`)));
   const then = {
     finish: () => postRequest(actor, `/v1/runs/${run}/finish`, {}),
@@ -328,7 +367,7 @@ const startWithoutWaiting = async (actor: Actor, { word, afterMs, end }: ActOfKi
     return text;
   };
   // Three of them are refused if the caller may not see contents; comparing with another caller's run always is.
-  for (const path of ['events', 'transcript', 'events?details=true', 'audit', 'windows', `diff?with=${run}`])
+  for (const path of ['events', 'transcript', 'events?details=true', 'audit', 'windows', 'mail', `diff?with=${run}`])
     await readNext(path);
   const ledger = await readNext('ledger');
   const root = /cell\\":\\"(?<cell>[^"\\]*)/u.exec(ledger)?.groups?.['cell'] ?? '';

@@ -1,11 +1,12 @@
 // What another caller may do: everything the watched one does, as often as allowed, and attempts to reach others' resources.
-import { probes } from '../app/serve/crowd-probes.ts';
-import { getRequest, postRequest, question, toolCall } from '../app/serve/crowd-requests.ts';
+import { leftChat, probes } from '../app/serve/crowd-probes.ts';
+import { chatBody, getRequest, postRequest, question, toolCall } from '../app/serve/crowd-requests.ts';
 import { askWithTool, resultsBody } from '../app/serve/crowd-tools.ts';
 import type { SeededRng } from '../app/serve/seeded-rng.ts';
 import {
   approveEnds,
   callIn,
+  chatEnds,
   fetchAndRecord,
   kinds,
   perform,
@@ -17,6 +18,7 @@ import type { Act, Actor } from './serve-acts.ts';
 
 /** Both callers use them. */
 export const conversations = ['main', 'trip'];
+export const chats = ['chat-1', 'chat-2'];
 
 /** Ids of the watched caller, which are not secret: its runs, calls and sessions. */
 export class KnownIds {
@@ -86,10 +88,16 @@ export const leaveTraces = async (actor: Actor, rng: SeededRng): Promise<void> =
   const resident = { input: question(privateWord(rng)), resident: true, wait: false };
   for (let residents = 0; residents < 20; residents++) await post('/v1/echo', resident);
   await post('/v1/chat/completions', askWithTool(privateWord(rng)));
+  // It asks a person, so its stream ends and it stays.
+  await post('/ui/echo', {
+    ...chatBody(leftChat, { word: `${privateWord(rng)}-approve`, history: [] }),
+    resumable: true,
+  });
   const begun = await post('/v1/echo', { input: question(`${privateWord(rng)}-approve`), wait: false });
   await actor.at(200);
   const run = /"run\\":\\"(?<run>[\da-f]{12})/u.exec(begun)?.groups?.['run'];
   if (run !== undefined) await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/questions`));
+  await fetchAndRecord(actor, getRequest(actor, '/v1/runs'));
 };
 
 /** What a token that may only watch tries with a run of another caller. */
@@ -193,6 +201,7 @@ const randomAct = (rng: SeededRng): Act => {
     { do: 'resident', word, conversation, afterMs, end: rng.of(residentEnds) },
     { do: 'begin', word, afterMs, end: rng.of(['cancel', 'watch']) },
     { do: 'approve', word, afterMs, end: rng.of(approveEnds) },
+    { do: 'chat', word, chat: rng.of(chats), end: rng.of(chatEnds) },
     { do: 'connect', word, afterMs },
     { do: 'get', path: rng.of(['/v1/runs', '/v1/models']) },
     { do: 'probe', nth: rng.below(probes.length), whose: rng.of(['own', 'other']), digits: 1 + rng.below(12) },

@@ -17,6 +17,7 @@ import { patientWorld } from './patient-world.ts';
 import type { PatientWorld } from './patient-world.ts';
 import {
   approveEnds,
+  chatEnds,
   kinds,
   perform,
   reachForOthers,
@@ -28,6 +29,7 @@ import {
 } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
 import {
+  chats,
   conversations,
   disturb,
   glance,
@@ -82,6 +84,7 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
   actOf('resident', { word, conversation: fc.option(conversation), afterMs, end: fc.constantFrom(...residentEnds) }),
   actOf('begin', { word, afterMs, end: fc.constantFrom('cancel' as const, 'watch' as const) }),
   actOf('approve', { word, afterMs, end: fc.constantFrom(...approveEnds) }),
+  actOf('chat', { word, chat: fc.constantFrom(...chats), end: fc.constantFrom(...chatEnds) }),
   actOf('connect', { word, afterMs }),
   actOf('get', {
     path: fc.constantFrom(
@@ -91,6 +94,9 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
       '/v1/questions',
       '/v1/me',
       '/v1/conversations',
+      ...conversations.map((name) => `/v1/conversations/echo/${name}`),
+      '/v1/agents',
+      '/v1/dead-letters',
       '/v1/runs?text=e&limit=3',
       '/v1/runs?refused=false',
       '/v1/callers',
@@ -342,6 +348,7 @@ const namedByOrder = (texts: readonly string[]): readonly string[] => {
       .replaceAll(/(?<=call_)[\da-f]{32}/gu, nameOf)
       .replaceAll(/(?<="(?:hash|previous|recorded|replayed)\\":\\")[\da-f]{64}/gu, nameOf)
       .replaceAll(/(?<="kind\\":\\"(?:message|result|history)\\"[^{}]*"sha256\\":\\")[\da-f]{64}/gu, nameOf)
+      .replaceAll(/(?<="sha256\\":\\")[\da-f]{64}(?=\\",\\"queuedAt)/gu, nameOf)
       .replaceAll(/(?<![\da-f])(?:[\da-f]{12}){1,3}(?![\da-f])/gu, (found) =>
         found.replaceAll(/[\da-f]{12}/gu, nameOf),
       ),

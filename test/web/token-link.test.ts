@@ -1,44 +1,18 @@
 // The token in the link of the page.
-import { beforeEach, expect, test, vi } from 'vitest';
-import { storeToken, takeToken } from '../../web/src/server-source.ts';
+// invariants: token-link-clean
+import { expect, test } from 'vitest';
+import { isToken, readTokenLink } from '../../web/src/token-link.ts';
 
-const stored = new Map<string, string>();
-const shown: string[] = [];
-
-beforeEach(() => {
-  stored.clear();
-  shown.length = 0;
-  vi.stubGlobal('sessionStorage', {
-    getItem: (name: string) => stored.get(name) ?? null,
-    setItem: (name: string, value: string) => void stored.set(name, value),
-    removeItem: (name: string) => void stored.delete(name),
-  });
-  vi.stubGlobal('history', { replaceState: (_state: null, _title: string, url: string) => void shown.push(url) });
-  return () => vi.unstubAllGlobals();
+test('a token is taken out of the address, and the place behind it stays', () => {
+  expect(readTokenLink('#token=clo_abc%2B%3D&/runs?run=1')).toEqual({ token: 'clo_abc+=', rest: '#/runs?run=1' });
+  expect(readTokenLink('#token=clo_abc')).toEqual({ token: 'clo_abc', rest: '' });
+  for (const hash of ['', '#/chat', '#/chat?find=#token=x']) expect(readTokenLink(hash)).toBe(null);
 });
 
-const openLink = (hash: string): string | null => {
-  vi.stubGlobal('location', { hash, pathname: '/' });
-  return takeToken();
-};
-
-test('a token is taken out of the address, and kept for the tab', () => {
-  expect(openLink('#token=clo_abc%2B%3D&/runs?run=1')).toBe('clo_abc+=');
-  expect(shown).toEqual(['/#/runs?run=1']);
-  expect(openLink('#/runs')).toBe('clo_abc+=');
-});
-
-test.each(['%', '%zz', '%ff', '%E2%82%AC', 'a%0d%0ab', 'a b', '<img>', '', '%00'])(
-  'a text that is no token leaves the address too, and is not kept: %s',
+test.each(['%', '%zz', '%ff', '%E2%82%AC', 'a%0d%0ab', 'a b', '<img>', '', '%00', 'tököń'])(
+  'a text that is no token leaves the address too, and is not used: %s',
   (text) => {
-    expect(openLink(`#token=${text}&/runs`)).toBe(null);
-    expect(shown).toEqual(['/#/runs']);
-    expect([...stored]).toEqual([]);
+    expect(readTokenLink(`#token=${text}&/runs`)).toEqual({ token: null, rest: '#/runs' });
+    expect(isToken(text)).toBe(false);
   },
 );
-
-test('a pasted text that is no token can be replaced by another one', () => {
-  storeToken('tököń');
-  expect(openLink('#/chat')).toBe(null);
-  expect([...stored]).toEqual([]);
-});

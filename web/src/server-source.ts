@@ -6,32 +6,20 @@ import type { JsonObject } from '#base';
 import type { RunEvent } from '#contracts';
 import { SourceProblem } from './source.ts';
 import type { Source } from './source.ts';
+import { isToken, readTokenLink } from './token-link.ts';
 
 const tokenKey = 'cloister.token';
 
 /** Takes the token out of the link, so that it is neither shown nor stored in the history; null: there is none that could be sent. */
 export const takeToken = (): string | null => {
-  const found = /^#token=([^&]*)(?:&(.*))?$/u.exec(location.hash);
-  if (found !== null) {
-    // First of all, whatever is wrong with it.
-    history.replaceState(null, '', `${location.pathname}${found[2] ? `#${found[2]}` : ''}`);
-    storeToken(decodeToken(found[1]!));
+  const link = readTokenLink(location.hash);
+  if (link !== null) {
+    history.replaceState(null, '', `${location.pathname}${link.rest}`);
+    if (link.token === null) forgetToken();
+    else storeToken(link.token);
   }
   const token = sessionStorage.getItem(tokenKey);
-  if (token === null || isToken.test(token)) return token;
-  forgetToken();
-  return null;
-};
-
-/** What the server takes. A header could not even be made of other texts, and that would look like a server that does not answer. */
-const isToken = /^[\w.~+/-]+=*$/u;
-
-const decodeToken = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return token !== null && isToken(token) ? token : null;
 };
 
 export const storeToken = (token: string): void => sessionStorage.setItem(tokenKey, token);

@@ -32,6 +32,7 @@ export const callerRunReports = (archive: RunArchive, run: RunId, { sees, findOw
     windows: () => archive.windows(run),
     ledger: () => archive.ledger(run),
     tasks: () => archive.tasks(run),
+    // probe: mail-of-run
     mail: () => archive.mail(run),
     replay: async () => {
       const { events: _events, outcome, ...replayed } = await archive.replay(run);

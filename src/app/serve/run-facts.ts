@@ -43,6 +43,7 @@ export class RunFactsReader {
   }
 
   async #remembered(run: string, isFinal: boolean): Promise<KnownFacts> {
+    // probe: facts-of-run
     const known = this.#known.get(run);
     if (known !== undefined && (known.isFinal || (!isFinal && this.#clock.now() < known.nextAt))) {
       this.#known.delete(run);

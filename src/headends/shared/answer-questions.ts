@@ -52,6 +52,7 @@ export const answerAndFollow = async (
   const [{ run, id }] = asked as [CallerQuestion];
   if (asked.some((one) => one.run !== run))
     throw new CloisterError('request_invalid', 'The answers belong to several runs. Send those of one run at a time.');
+  // probe: answered-run-own
   await checkOwnRun(service, caller, { run, id, agent });
   const sent = asked.map((question, nth) => ({ question, answer: answers[nth]!.read(question) }));
   const reading: FollowOptions = { events: { details }, ...(isDetached ? {} : { signal }) };
@@ -85,6 +86,7 @@ export const findAsked = async (
       'request_invalid',
       `One request can bring ${answersMax} answers, and this one has ${ids.length}.`,
     );
+  // probe: answered-by-front-end
   return Promise.all(ids.map((id) => questions.find(caller, id)));
 };
 

@@ -25,6 +25,7 @@ export class ChatRuns {
   }
 
   find({ name }: Caller, agent: string, chat: string): RunId | undefined {
+    // probe: chat-of-caller
     return this.#runs.get(name)?.get(keyOf(agent, chat));
   }
 }

@@ -115,6 +115,7 @@ const resumeStream = async (service: AgentService, chats: ChatRuns, call: Admitt
 /** The run of this chat, if it is running here; else null. */
 const runningIn = async (service: AgentService, chats: ChatRuns, call: AdmittedRequest): Promise<string | null> => {
   const run = chats.find(call.caller, agentOf(service, call), call.params['chat'] ?? '');
+  // probe: chat-run-found
   const found = run === undefined ? null : await service.find(call.caller, run).catch(nullIfNotHere);
   return found?.session == null ? null : found.summary.run;
 };

@@ -22,6 +22,16 @@ const probe = (
     }),
 });
 
+/** A chat that only another caller has. */
+export const leftChat = 'chat-left';
+
+/** What `useChat` sends when a call is allowed. */
+export const approvedChat = (question: string): object => {
+  const call = { type: 'dynamic-tool', toolName: 'send', toolCallId: question, input: {}, state: 'approval-responded' };
+  const approval = { id: question, approved: true };
+  return { id: 'chat', messages: [{ role: 'assistant', parts: [{ ...call, approval }] }] };
+};
+
 const empty = { method: 'POST', body: () => ({}) };
 
 export const probes: readonly Probe[] = [
@@ -53,6 +63,19 @@ export const probes: readonly Probe[] = [
     method: 'POST',
     body: () => ({ allow: true, sha256: '0'.repeat(64) }),
   }),
+  probe('answer by ag-ui', () => '/ag-ui/echo', {
+    method: 'POST',
+    body: (run) => ({
+      threadId: 'thread',
+      runId: 'run',
+      messages: [],
+      resume: [{ interruptId: `q-${run}-3`, status: 'resolved', payload: { approved: true } }],
+    }),
+  }),
+  probe('answer by a chat', () => '/ui/echo', { method: 'POST', body: (run) => approvedChat(`q-${run}-3`) }),
+  // Nothing runs in it.
+  probe('read a chat', () => `/ui/echo/${leftChat}/stream`, { status: 204 }),
+  probe('stop a chat', () => `/ui/echo/${leftChat}/stream`, { method: 'DELETE', status: 204 }),
   probe('transcript', (run) => `/v1/runs/${run}/transcript`),
   probe('explain', (run) => `/v1/runs/${run}/explain?cell=echo`),
   probe('audit', (run) => `/v1/runs/${run}/audit`),

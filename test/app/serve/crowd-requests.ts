@@ -9,6 +9,8 @@ export type Kind =
   | 'responses-sse'
   | 'anthropic'
   | 'anthropic-sse'
+  | 'ag-ui'
+  | 'ui'
   | 'mcp';
 
 export type Caller = { readonly token: string; readonly url: string };
@@ -54,6 +56,10 @@ export const buildProtocolRequest = (params: CrowdQuestion): ProtocolRequest => 
     case 'anthropic':
     case 'anthropic-sse':
       return anthropic(params, kind === 'anthropic-sse');
+    case 'ag-ui':
+      return agUi(params);
+    case 'ui':
+      return ui(params);
     case 'mcp':
       return mcp(params);
   }
@@ -129,6 +135,35 @@ const anthropic = (params: CrowdQuestion, stream: boolean): ProtocolRequest => (
   },
 });
 
+const agUi = (params: CrowdQuestion): ProtocolRequest => ({
+  request: postRequest(params, '/ag-ui/echo', {
+    threadId: 'thread',
+    runId: 'run',
+    messages: messagesOf(params).map((message, nth) => ({ id: `m${nth}`, ...message })),
+  }),
+  read: (body) => {
+    const { result, usage, metadata }: Value = eventsIn(body).at(-1);
+    const [used] = usage ?? [];
+    return { text: result, usage: [used?.inputTokens, used?.outputTokens], run: metadata.cloister.run };
+  },
+});
+
+const ui = (params: CrowdQuestion): ProtocolRequest => ({
+  request: postRequest(params, '/ui/echo', chatBody('chat', params)),
+  read: (body) => {
+    const chunks = eventsIn(body);
+    const { inputTokens, outputTokens } = chunks.at(-1).messageMetadata.usage;
+    const text = chunks.map(({ type, delta }) => (type === 'text-delta' ? delta : '')).join('');
+    return { text, usage: [inputTokens, outputTokens], run: chunks[0].messageMetadata.run };
+  },
+});
+
+/** What `useChat` sends. */
+export const chatBody = (id: string, params: Pick<CrowdQuestion, 'system' | 'history' | 'word'>): Value => ({
+  id,
+  messages: messagesOf(params).map(({ role, content }) => ({ role, parts: [{ type: 'text', text: content }] })),
+});
+
 const mcp = (params: CrowdQuestion): ProtocolRequest => ({
   request: postRequest(params, '/mcp', toolCall(params.word)),
   read: (body) => ({ text: calledText(eventsIn(body).at(-1)), usage: null, run: null }),
@@ -144,7 +179,11 @@ export const toolCall = (word: string): Value => ({
 
 export const calledText = ({ result }: Value): string => result.content[0].text;
 
-const messagesOf = ({ system, history, word }: CrowdQuestion): readonly Value[] => [
+const messagesOf = ({
+  system,
+  history,
+  word,
+}: Pick<CrowdQuestion, 'system' | 'history' | 'word'>): readonly Value[] => [
   ...(system === undefined ? [] : [{ role: 'system', content: question(system) }]),
   ...history.flatMap((one) => [
     { role: 'user', content: question(one) },

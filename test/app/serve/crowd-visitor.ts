@@ -171,6 +171,8 @@ const kinds: readonly Kind[] = [
   'responses-sse',
   'anthropic',
   'anthropic-sse',
+  'ag-ui',
+  'ui',
   'mcp',
 ];
 const hasHistory: readonly Kind[] = kinds.filter((kind) => kind !== 'rest' && kind !== 'mcp');
