@@ -9,7 +9,7 @@ import type { RunView } from '#headends/run-view';
 import { runSeed } from '../../sim/index.ts';
 import { checkChain, sha256Hex } from '../../web/src/xray/hashes.ts';
 import { groupParts, readRequest } from '../../web/src/xray/origin.ts';
-import type { NameOf } from '../../web/src/xray/hues.ts';
+import type { NameOf } from '../../web/src/xray/origin.ts';
 import { buildTrail } from '../../web/src/xray/trail.ts';
 import { findAll, sentenceAt } from '../../web/src/xray/text-pieces.ts';
 import { findWhereabouts } from '../../web/src/xray/whereabouts.ts';
@@ -50,7 +50,7 @@ const runs = simulated();
 const namesIn =
   ({ cells }: RunView): NameOf =>
   (end) =>
-    end === 'outside' ? 'you' : (cells.get(end)?.agent ?? end);
+    end === 'outside' ? 'you' : (cells.get(end as CellId)?.agent ?? end);
 
 const contextOf = ({ view, explanations, outputs }: Run) => ({
   view,

@@ -30,22 +30,28 @@ export type Address = {
 };
 
 const texts = ['run', 'cell', 'crossing', 'find', 'with', 'agent', 'conversation', 'message', 'question'] as const;
-const numbers = ['op', 'part'] as const;
+
+/** Undefined: not, or no longer, there. */
+export type Changes = { readonly [Key in keyof Address]?: Address[Key] | undefined };
+
+const given = (changes: Changes): Address =>
+  Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Address;
 
 export const parseAddress = (hash: string): Address => {
   const [path = '', query = ''] = hash.replace(/^#\/?/u, '').split('?');
-  const given = new URLSearchParams(query);
-  const page = pages.find((one) => one === path) ?? 'chat';
-  const pane = panes.find((one) => one === given.get('pane'));
-  return {
-    page,
-    ...(pane === undefined ? {} : { pane }),
-    ...Object.fromEntries(texts.flatMap((name) => (given.has(name) ? [[name, given.get(name)]] : []))),
-    ...Object.fromEntries(
-      numbers.flatMap((name) => (/^\d{1,9}$/u.test(given.get(name) ?? '') ? [[name, Number(given.get(name))]] : [])),
-    ),
-    ...(given.has('xray') ? { xray: true } : {}),
+  const asked = new URLSearchParams(query);
+  const number = (name: string): number | undefined => {
+    const text = asked.get(name) ?? '';
+    return /^\d{1,9}$/u.test(text) ? Number(text) : undefined;
   };
+  return given({
+    page: pages.find((one) => one === path) ?? 'chat',
+    pane: panes.find((one) => one === asked.get('pane')),
+    ...Object.fromEntries(texts.map((name) => [name, asked.get(name) ?? undefined])),
+    op: number('op'),
+    part: number('part'),
+    xray: asked.has('xray') || undefined,
+  });
 };
 
 export const formatAddress = ({ page, ...rest }: Address): string => {
@@ -60,19 +66,16 @@ export const formatAddress = ({ page, ...rest }: Address): string => {
 export const address = signal<Address>(parseAddress(location.hash));
 
 /** Goes to another place; the browser's Back returns. */
-export const go = (to: Address): void => {
+export const go = (changes: Changes): void => {
+  const to = given(changes);
   const hash = formatAddress(to);
   if (hash !== location.hash) history.pushState(null, '', hash);
   address.value = to;
 };
 
-type Changes = { readonly [Key in keyof Address]?: Address[Key] | undefined };
-
 /** Changes the selection in place: moving from room to room leaves nothing to go back through. */
 export const select = (changes: Changes): void => {
-  const to = Object.fromEntries(
-    Object.entries({ ...address.value, ...changes }).filter(([, value]) => value !== undefined),
-  ) as Address;
+  const to = given({ ...address.value, ...changes });
   history.replaceState(null, '', formatAddress(to));
   address.value = to;
 };

@@ -1,4 +1,5 @@
 // The studio. It opens what it was given (a file, or a server and a token), then draws.
+import './styles/index.css';
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { address, followAddress, parseAddress } from './address.ts';
@@ -9,7 +10,6 @@ import { agents, followRun, me, problem, readQuestions, run, source } from './st
 import { SourceProblem } from './source.ts';
 import type { AgentFacts } from './source.ts';
 import { followKeys } from './ui/keys.ts';
-import './styles/index.css';
 
 const questionsEveryMs = 5_000;
 

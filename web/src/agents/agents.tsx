@@ -130,8 +130,8 @@ const boxWords = (agent: AgentDetails | undefined): string => {
 
 const Legend = () => (
   <p class="graph-note mail-legend">
-    <span class="kind kind-goal">calls; dashed: starts, and does not wait</span>
-    <span class="kind kind-mail">may write to</span>
+    <span class="legend hue-goal">calls; dashed: starts, and does not wait</span>
+    <span class="legend hue-mail">may write to</span>
   </p>
 );
 

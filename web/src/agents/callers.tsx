@@ -29,7 +29,7 @@ export const Callers = () => {
   if (value === null || value.callers.length === 0) return null;
   return (
     <section class="callers">
-      <h2 class="list-title">Callers</h2>
+      <h2>Callers</h2>
       <div class="callers-scroll" role="region" aria-label="Callers" tabIndex={0}>
         <table class="list-table">
           <thead>

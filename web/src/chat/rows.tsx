@@ -1,6 +1,6 @@
 // Agents and tools that a turn called, as rows. An agent's row opens: its own words, and what it called.
 import { useState } from 'preact/hooks';
-import { activityText, formatBytes, formatDuration } from '#headends/run-view';
+import { activityText, cellName, formatBytes, formatDuration } from '#headends/run-view';
 import type { CellView, ToolCallView } from '#headends/run-view';
 import { address, select } from '../address.ts';
 import { AnswerText } from '../markdown/answer-text.tsx';
@@ -67,7 +67,7 @@ const AgentRow = ({ store, cell: id, agent }: AgentRowProps) => {
         onClick={toggle}
       >
         <StatusMark status={cell?.status ?? (isWaiting ? 'waiting' : cell?.idle === true ? 'idle' : 'running')} />
-        <strong>{agent}</strong>
+        <strong>{cellName(store.view, agent, agent, id)}</strong>
         {rowAbout(cell, isWaiting)}
         <span class="chat-row-time">
           {isWaiting

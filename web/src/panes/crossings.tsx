@@ -1,17 +1,18 @@
 // The table of crossings: everything that passed between rooms, and what was refused.
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { count } from '#headends/run-view';
 import type { CrossingView } from '#headends/run-view';
-import { address, select } from '../address.ts';
+import { address } from '../address.ts';
+import { crossingInk } from '../rooms/texts.ts';
+import { refusalText } from '../rooms/words.ts';
 import type { RunStore } from '../run-store.ts';
 import { useKeys } from '../ui/keys.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
-import { namesIn, rootOf, timeSince } from '../xray/inspected.ts';
-import { crossingHue } from '../xray/hues.ts';
+import { namesIn, pick, timeIn } from '../xray/inspected.ts';
+import type { NameOf } from '../xray/origin.ts';
 
-const rowHeight = 26;
-
-const legend = [
+const colours = [
   ['goal', 'goal in'],
   ['result', 'result out'],
   ['mail', 'message'],
@@ -19,13 +20,21 @@ const legend = [
   ['stop', 'refused'],
 ] as const;
 
-export const selectCrossing = (id: string): void =>
-  select({ crossing: id, cell: undefined, op: undefined, part: undefined, find: undefined });
+export const Legend = () => (
+  <>
+    {colours.map(([hue, words]) => (
+      <span key={hue} class={`legend hue-${hue}`}>
+        {words}
+      </span>
+    ))}
+  </>
+);
 
-export const refusalWords = (reason: string): string => `refused: ${reason.replaceAll('-', ' ')}`;
+export const refusalWords = (reason: string): string => `refused: ${refusalText(reason)}`;
 
 export const Crossings = ({ store }: { readonly store: RunStore }) => {
-  void store.version.value;
+  const names = namesIn(store);
+  const time = timeIn(store);
   const { crossings } = store.view;
   const chosen = address.value.crossing;
   const indexOf = (wanted: string | undefined): number =>
@@ -35,7 +44,7 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
   const move = (by: number) => () => {
     const at = indexOf(address.value.crossing) + by;
     const to = crossings[Math.min(crossings.length - 1, Math.max(0, at))];
-    if (to !== undefined) selectCrossing(to.id);
+    if (to !== undefined) pick({ crossing: to.id });
   };
   const copy = (): void => {
     const { after: _after, ...row } = crossings[selected] ?? ({} as CrossingView);
@@ -46,31 +55,36 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
     k: { about: 'next or last entry', run: move(-1) },
     c: { about: 'copy the entry', run: copy },
   });
-  const names = namesIn(store.view);
-  const start = rootOf(store)?.startedAt ?? 0;
   return (
     <section class="crossings" aria-label="Crossings">
       <div class="xray-head">
         <h2>Crossings</h2>
         <span class="header-space" />
-        {legend.map(([hue, words]) => (
-          <span key={hue} class={`legend hue-${hue}`}>
-            {words}
-          </span>
-        ))}
+        <Legend />
       </div>
       {crossings.length === 0 ? <p class="pane-empty">Nothing has crossed yet.</p> : null}
       <div class="crossings-table" role="table" aria-label="Crossings" aria-rowcount={crossings.length + 1}>
-        <div class="crossing-row crossing-titles" role="row">
+        <div class="crossing-row titles" role="row">
           {['#', 'From', 'To', 'What', 'Bytes', 'Grant', 'SHA-256', 'At'].map((title) => (
             <span key={title} role="columnheader">
               {title}
             </span>
           ))}
         </div>
-        <VirtualList rows={crossings} rowHeight={rowHeight} selected={selected} label="Crossings">
+        <VirtualList rows={crossings} rowHeight={26} selected={selected} label="Crossings">
           {(row, index) => (
-            <Row key={row.id} row={row} index={index} isSelected={index === selected} names={names} start={start} />
+            <div
+              key={row.id}
+              class={`crossing-row ${index === selected ? 'is-selected' : ''}`}
+              role="row"
+              aria-selected={index === selected}
+              aria-rowindex={index + 2}
+              onClick={() => pick({ crossing: row.id })}
+            >
+              {[index, ...cellsOf(row, names), time(row.at)].map((cell) => (
+                <span role="cell">{cell}</span>
+              ))}
+            </div>
           )}
         </VirtualList>
       </div>
@@ -78,37 +92,15 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
   );
 };
 
-type RowProps = {
-  readonly row: CrossingView;
-  readonly index: number;
-  readonly isSelected: boolean;
-  readonly names: ReturnType<typeof namesIn>;
-  readonly start: number;
-};
-
-const Row = ({ row, index, isSelected, names, start }: RowProps) => {
-  const { id, from, to, kind, bytes, grant, sha256, refused, at } = row;
-  const hue = refused === null ? crossingHue(kind) : 'stop';
-  return (
-    <div
-      class={`crossing-row ${isSelected ? 'is-selected' : ''}`}
-      role="row"
-      aria-selected={isSelected}
-      aria-rowindex={index + 2}
-      onClick={() => selectCrossing(id)}
-    >
-      <span role="cell">{index}</span>
-      <span role="cell">{names(from)}</span>
-      <span role="cell">{names(to)}</span>
-      <span role="cell" class={`legend hue-${hue}`}>
-        {kind}
-      </span>
-      <span role="cell">{count(bytes)}</span>
-      <span role="cell" class={refused === null ? '' : 'hue-text hue-stop'}>
-        {refused === null ? grant : refusalWords(refused)}
-      </span>
-      <code role="cell">{sha256?.slice(0, 8) ?? ''}</code>
-      <span role="cell">{timeSince(start, at)}</span>
-    </div>
-  );
+const cellsOf = (row: CrossingView, names: NameOf): readonly ComponentChildren[] => {
+  const { from, to, kind, bytes, grant, sha256, refused } = row;
+  const hue = `hue-${crossingInk(row)}`;
+  return [
+    names(from),
+    names(to),
+    <span class={`legend ${hue}`}>{kind}</span>,
+    count(bytes),
+    refused === null ? grant : <span class={`hue-text ${hue}`}>{refusalWords(refused)}</span>,
+    <code>{sha256?.slice(0, 8)}</code>,
+  ];
 };

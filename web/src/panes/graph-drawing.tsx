@@ -81,7 +81,7 @@ const EdgeLine = ({ edge: { points, label: at, from }, look, nodes }: EdgeLinePr
   const isUp = start[0] === next[0] && next[1] < start[1];
   const leaves: Point = isUp ? [start[0], sender.y] : [sender.x + sender.width, start[1]];
   return (
-    <g class={`graph-line line-${look.colour} ${look.isDim ? 'is-dim' : ''} ${look.isPlanned ? 'is-planned' : ''}`}>
+    <g class={`graph-line hue-${look.colour} ${look.isDim ? 'is-dim' : ''} ${look.isPlanned ? 'is-planned' : ''}`}>
       <Door at={leaves} isUp={isUp} />
       <Door at={[end[0] - inside, end[1]]} isUp={false} isLeft />
       <path d={`M${line.map((point) => point.join(' ')).join('L')}`} />

@@ -3,6 +3,7 @@ import { count, formatBytes, formatDuration } from '#headends/run-view';
 import { address, go, select } from '../address.ts';
 import type { RunStore } from '../run-store.ts';
 import { me } from '../state.ts';
+import { Button } from '../ui/parts.tsx';
 import { kindColour } from './mail-drawing.tsx';
 import { deadWords, seenByPerson } from './mail-messages.ts';
 import type { MailMessage, MailReader } from './mail-messages.ts';
@@ -39,15 +40,15 @@ export const MailDetail = ({ message, messages, store, onWrite }: MailDetailProp
         )}
         <p>
           <b>{sender}</b>{' '}
-          <span class={topic === null ? `kind kind-${kindColour(message)}` : 'muted'}>
+          <span class={topic === null ? `legend hue-${kindColour(message)}` : 'muted'}>
             {topic === null ? kind : 'on the topic'}
           </span>{' '}
-          {topic === null ? null : <b class="mail-topic">#{topic}</b>}
+          {topic === null ? null : <b class="hue-text hue-mail">#{topic}</b>}
         </p>
         {answered === undefined ? null : (
           <p class="muted">
             Answers{' '}
-            <button type="button" class="link" onClick={() => select({ message: answered.id })}>
+            <button type="button" class="plain link" onClick={() => select({ message: answered.id })}>
               {answered.sender}’s {answered.kind}
             </button>
           </p>
@@ -56,15 +57,9 @@ export const MailDetail = ({ message, messages, store, onWrite }: MailDetailProp
         <p class="muted small">{seenByPerson({ ...message, text }, messages)}</p>
         <DeadLetters messages={messages} />
         <div class="detail-actions">
-          {text === null ? null : (
-            <button type="button" class="button small" onClick={() => openTrail(store.run, message, text)}>
-              Trail
-            </button>
-          )}
+          {text === null ? null : <Button onClick={() => openTrail(store.run, message, text)}>Trail</Button>}
           {onWrite === null || from === 'outside' || store.view.cells.get(from)?.status !== null ? null : (
-            <button type="button" class="button small" onClick={() => onWrite(from)}>
-              Write to {sender}
-            </button>
+            <Button onClick={() => onWrite(from)}>Write to {sender}</Button>
           )}
         </div>
       </div>
@@ -90,7 +85,7 @@ const Readers = ({ message, readers }: { readonly message: MailMessage; readonly
           </td>
           <td class="number">{bytes === null ? '' : count(bytes)}</td>
           {state === 'dead' ? (
-            <td class="number kind-stop" colSpan={2}>
+            <td class="number hue-text hue-stop" colSpan={2}>
               never, {reason === null ? 'dead' : deadWords[reason]}
             </td>
           ) : (
@@ -117,12 +112,12 @@ const DeadLetters = ({ messages }: { readonly messages: readonly MailMessage[] }
   if (dead.length === 0) return null;
   return (
     <Part title={`Dead letters, ${count(dead.length)}`}>
-      <ul class="card-list">
+      <ul class="rows card-list">
         {dead.slice(0, listedMax).map(({ message, reader }) => (
           <li key={`${message.id} ${reader.name}`}>
-            <button type="button" class="card-row" onClick={() => select({ message: message.id })}>
-              <span class="kind kind-stop">{message.kind}</span>
-              <span class="muted card-row-rest">
+            <button type="button" class="line card-row" onClick={() => select({ message: message.id })}>
+              <span class="legend hue-stop">{message.kind}</span>
+              <span class="muted cut grow">
                 {message.sender} to {reader.name}
               </span>
               <span class="muted">

@@ -41,7 +41,7 @@ export const MailHead = ({ columns, frame, messages }: MailHeadProps) => {
       <svg class="mail-svg" width={frame.width} height={headHeight} aria-hidden="true">
         <Doors pieces={pieces} top={0} />
         {sender < 0 ? null : (
-          <g class={`mail-of-${kindColour(first!)}`}>
+          <g class={`hue-${kindColour(first!)}`}>
             <path class="mail-line" d={`M${frame.middles[sender]} ${headHeight - 20}V${headHeight}`} />
             <circle cx={frame.middles[sender]} cy={headHeight - 20} r="3.5" />
           </g>
@@ -118,7 +118,7 @@ const HallDrawing = ({ message, index, messages, columns, frame }: HallDrawingPr
           {tokens.input} → {tokens.output}
         </text>
       )}
-      <g class={`mail-of-${kindColour(message)}`}>
+      <g class={`hue-${kindColour(message)}`}>
         <path
           class="mail-line"
           d={lines.map(({ x1, y1, x2, y2 }) => `M${x1} ${y1 - top}L${x2} ${Math.min(y2 - top, tip - 8)}`).join('')}

@@ -49,14 +49,14 @@ export const Mail = ({ store }: PaneProps) => {
   return (
     <div class="split split-360 mail">
       <div class="split-main">
-        <div class="mail-title">
+        <div class="line">
           <div class="sentence">
             <h1>{total}</h1> <span>{rest}</span>
           </div>
           <span class="mail-legend">
-            <span class="kind kind-goal">goal</span>
-            <span class="kind kind-mail">message</span>
-            <span class="kind kind-result">answer</span>
+            <span class="legend hue-goal">goal</span>
+            <span class="legend hue-mail">message</span>
+            <span class="legend hue-result">answer</span>
           </span>
         </div>
         <MailDrawing messages={messages} selected={selected} store={store} />

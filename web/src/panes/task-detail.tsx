@@ -4,7 +4,7 @@ import type { TaskReport } from '#contracts';
 import { formatBytes, plural } from '#headends/run-view';
 import type { CrossingView, RunView } from '#headends/run-view';
 import { go, address, select } from '../address.ts';
-import { CopyButton, Status } from '../ui/parts.tsx';
+import { Button, CopyButton, Status } from '../ui/parts.tsx';
 import { taskWords } from './task-graph.ts';
 import type { TaskEdge, TaskGraph, TaskNode } from './task-graph.ts';
 
@@ -69,7 +69,7 @@ const Seen = ({ graph, node }: { readonly graph: TaskGraph; readonly node: TaskN
     <>
       <Part title={node.cell === null ? 'Has not started' : `Saw ${plural(crossed.length, 'crossing')}`}>
         {crossed.length === 0 ? null : (
-          <ul class="card-list">
+          <ul class="rows card-list">
             {crossed.map(({ edge, crossing }) => (
               <SeenRow key={crossing.id} {...{ edge, crossing }} from={titles.get(edge.from) ?? ''} />
             ))}
@@ -78,7 +78,7 @@ const Seen = ({ graph, node }: { readonly graph: TaskGraph; readonly node: TaskN
       </Part>
       {unseen.length === 0 && team.bytes === null ? null : (
         <Part title="Never saw">
-          <ul class="card-list is-dashed">
+          <ul class="rows card-list is-dashed">
             {unseen.map(({ id, title, who, bytes }) => (
               <UnseenRow key={id} {...{ title, who, bytes }} />
             ))}
@@ -96,11 +96,11 @@ type SeenRowProps = { readonly edge: TaskEdge; readonly crossing: CrossingView; 
 
 const SeenRow = ({ edge, crossing, from }: SeenRowProps) => (
   <li>
-    <button type="button" class="card-row" onClick={() => select({ crossing: crossing.id, pane: 'rooms' })}>
-      <span class={`kind kind-${edge.kind === 'goal' ? 'goal' : 'mail'}`}>
+    <button type="button" class="line card-row" onClick={() => select({ crossing: crossing.id, pane: 'rooms' })}>
+      <span class={`legend hue-${edge.kind === 'goal' ? 'goal' : 'mail'}`}>
         {edge.kind === 'goal' ? 'task' : 'dependency'}
       </span>
-      <span class="muted card-row-rest">{edge.kind === 'goal' ? `from ${from}` : from}</span>
+      <span class="muted cut grow">{edge.kind === 'goal' ? `from ${from}` : from}</span>
       <span class="muted">
         {formatBytes(crossing.bytes)}, grant {crossing.grant}
       </span>
@@ -109,9 +109,9 @@ const SeenRow = ({ edge, crossing, from }: SeenRowProps) => (
 );
 
 const UnseenRow = ({ title, who, bytes }: { title: string; who: string; bytes: number | null }) => (
-  <li class="card-row">
+  <li class="line card-row">
     <span>{title}</span>
-    <span class="muted card-row-rest">{who}</span>
+    <span class="muted cut grow">{who}</span>
     <span class="muted">{bytes === null ? 'no result yet' : formatBytes(bytes)}</span>
   </li>
 );
@@ -139,9 +139,7 @@ const Actions = ({ node, report }: { readonly node: TaskNode; readonly report: T
         >
           X-ray
         </button>
-        <button type="button" class="button small" onClick={() => select({ pane: 'rooms', cell: node.cell!.cell })}>
-          Open room
-        </button>
+        <Button onClick={() => select({ pane: 'rooms', cell: node.cell!.cell })}>Open room</Button>
       </>
     )}
     {report?.result == null ? null : <CopyButton text={() => report.result ?? ''} label="Copy result" />}

@@ -224,7 +224,7 @@ const TaskRow = ({ node, graph, isSelected, onSelect, now }: TaskRowProps) => {
   return (
     <tr class={isSelected ? 'is-selected' : ''} onClick={() => onSelect(node.id)}>
       <td>
-        <button type="button" class="row-button" onClick={() => onSelect(node.id)}>
+        <button type="button" class="plain strong" onClick={() => onSelect(node.id)}>
           {node.title}
         </button>
       </td>

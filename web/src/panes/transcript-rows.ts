@@ -2,9 +2,10 @@
 import type { EventError, ShownPart, TranscriptCell, TranscriptEntry, TranscriptResult } from '#contracts';
 import { formatBytes, formatDuration, plural } from '#headends/run-view';
 import type { CellView, CrossingView, WindowCutView } from '#headends/run-view';
-import { crossingHue, toolTitle } from '../xray/hues.ts';
+import { crossingInk, toolText } from '../rooms/texts.ts';
+import { refusalText } from '../rooms/words.ts';
 import { ruleFamily } from '../xray/origin.ts';
-import type { Hue, NameOf } from '../xray/hues.ts';
+import type { NameOf } from '../xray/origin.ts';
 
 export const rowKinds = {
   crossing: 'Crossings',
@@ -21,14 +22,14 @@ export type TranscriptRow = {
   readonly at: number;
   readonly kind: RowKind;
   readonly label: string;
-  readonly hue: Hue | 'stop';
+  readonly hue: string;
   /** Words, and text as it was. */
-  readonly words?: string;
-  readonly text?: string;
+  readonly words?: string | undefined;
+  readonly text?: string | undefined;
   /** A call, or the output of one. */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** What was cut, or why it failed. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   readonly figures: string;
   /** How many parts the whole prompt has. */
   readonly parts?: number;
@@ -47,59 +48,64 @@ type Context = {
 /** In the order of time; what happened at the same time stays in the order in which it follows. */
 export const transcriptRows = (cell: TranscriptCell, context: Context): readonly TranscriptRow[] => {
   const { view, crossings } = context;
-  const own = crossings.filter(({ from, to }) => from === cell.cell || to === cell.cell);
+  const own = (way: 'from' | 'to'): readonly TranscriptRow[] =>
+    crossings.filter((one) => one[way] === cell.cell).map((one) => crossingRow(one, cell, context));
   let parts = 0;
-  let prompts = 0;
-  const entries = cell.entries.flatMap((entry) => {
+  const entries = cell.entries.flatMap((entry, at) => {
     parts += entry.shown.length - entry.removed;
-    prompts++;
-    return entryRows(entry, { view, no: prompts, parts });
+    return entryRows(entry, view, at + 1, parts);
   });
-  return [
-    ...own.filter(({ to }) => to === cell.cell).map((one) => crossingRow(one, cell, context)),
-    ...entries,
-    ...view.waits.map(waitRow),
-    ...view.cuts.map(cutRow),
-    ...own.filter(({ from }) => from === cell.cell).map((one) => crossingRow(one, cell, context)),
-  ].sort((one, other) => one.at - other.at);
+  return [...own('to'), ...entries, ...view.waits.map(waitRow), ...view.cuts.map(cutRow), ...own('from')].sort(
+    (one, other) => one.at - other.at,
+  );
 };
+
+/** What is known of it, `a, b`. */
+const list = (...words: readonly (string | false | 0 | null | undefined)[]): string => words.filter(Boolean).join(', ');
 
 const crossingRow = (crossing: CrossingView, cell: TranscriptCell, context: Context): TranscriptRow => {
   const { id, at, kind, from, to, bytes, grant, refused } = crossing;
   const isIn = to === cell.cell;
   const other = context.nameOf(isIn ? from : to);
-  const size = `${formatBytes(bytes)}, ${refused === null ? `grant ${grant}` : 'refused'}`;
-  const common = { key: id, at, kind: 'crossing' as const, figures: size, crossing: id };
-  const label = `${kind} ${isIn ? 'in' : 'out'}`;
-  if (refused !== null) {
-    const words = `Refused: ${refused.replaceAll('-', ' ')}. Nothing ${isIn ? `came from ${other}` : 'left this room'}.`;
-    return { ...common, label, hue: 'stop', words };
-  }
-  return { ...common, label, hue: crossingHue(kind), ...crossingText(crossing, cell, context) };
+  const text = refused === null ? crossedText(crossing, cell, context) : undefined;
+  const words =
+    refused !== null
+      ? `Refused: ${refusalText(refused)}. Nothing ${isIn ? `came from ${other}` : 'left this room'}.`
+      : kind === 'goal' && isIn
+        ? undefined
+        : kind === 'result' && !isIn
+          ? `Goes to ${other}, as written above.`
+          : `${isIn ? 'From' : 'To'} ${other}${text === undefined ? '.' : ':'}`;
+  return {
+    key: id,
+    at,
+    kind: 'crossing',
+    crossing: id,
+    label: `${kind} ${isIn ? 'in' : 'out'}`,
+    hue: crossingInk(crossing),
+    words,
+    text,
+    figures: list(formatBytes(bytes), refused === null ? `grant ${grant}` : 'refused'),
+  };
 };
 
-const crossingText = (
+/** A goal, or the result of another room. */
+const crossedText = (
   { kind, from, to }: CrossingView,
-  cell: TranscriptCell,
-  { nameOf, goalOf }: Context,
-): Pick<TranscriptRow, 'words' | 'text'> => {
-  const isIn = to === cell.cell;
-  if (kind === 'goal') {
-    const goal = isIn ? cell.goal : goalOf(to);
-    return { ...(isIn ? {} : { words: `To ${nameOf(to)}:` }), text: goal };
-  }
-  if (kind !== 'result') return { words: isIn ? `From ${nameOf(from)}.` : `To ${nameOf(to)}.` };
-  if (!isIn) return { words: `Goes to ${nameOf(to)}, as written above.` };
-  const result = cell.entries.flatMap(({ results }) => results).find(({ child }) => child === from)?.result;
-  return { words: `From ${nameOf(from)}${result == null ? '.' : ':'}`, ...(result == null ? {} : { text: result }) };
+  { cell, goal, entries }: TranscriptCell,
+  { goalOf }: Context,
+): string | undefined => {
+  if (kind === 'goal') return to === cell ? goal : goalOf(to);
+  if (kind !== 'result' || to !== cell) return undefined;
+  return entries.flatMap(({ results }) => results).find(({ child }) => child === from)?.result ?? undefined;
 };
 
-type EntryContext = { readonly view: CellView; readonly no: number; readonly parts: number };
-
-const entryRows = (entry: TranscriptEntry, context: EntryContext): readonly TranscriptRow[] => {
-  const { op, at, ms, error, said } = entry;
-  const { view, no, parts } = context;
+const entryRows = (entry: TranscriptEntry, view: CellView, no: number, parts: number): readonly TranscriptRow[] => {
+  const { op, at, ms, error, said, results } = entry;
   const request = view.requests.find((one) => one.op === op);
+  const repliedAt = request?.endedAt ?? at + (ms ?? 0);
+  const texts = said.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const calls = said.flatMap((part) => (part.type === 'call' ? [`${part.tool} ${part.args}`] : []));
   const prompt: TranscriptRow = {
     key: `prompt ${op}`,
     at,
@@ -109,63 +115,53 @@ const entryRows = (entry: TranscriptEntry, context: EntryContext): readonly Tran
     words: describePrompt(entry, no === 1),
     parts,
     op,
-    figures: [
-      ...(request?.inputTokens ? [plural(request.inputTokens, 'token')] : []),
-      formatBytes(request?.promptBytes ?? 0),
-    ].join(', '),
+    figures: list(request?.inputTokens && plural(request.inputTokens, 'token'), formatBytes(request?.promptBytes ?? 0)),
   };
-  const repliedAt = request?.endedAt ?? at + (ms ?? 0);
-  const texts = said.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  const calls = said.flatMap((part) => (part.type === 'call' ? [`${part.tool} ${part.args}`] : []));
-  const figures = [
-    ...(request?.outputTokens ? [plural(request.outputTokens, 'token')] : []),
-    ...(ms === null ? [] : [formatDuration(ms)]),
-  ].join(', ');
-  const common = { key: `reply ${op}`, at: repliedAt, kind: 'reply' as const, op, figures };
-  const reply: readonly TranscriptRow[] =
-    error === null && ms === null
-      ? []
-      : [
-          error === null
-            ? {
-                ...common,
-                label: 'reply',
-                hue: 'work',
-                ...(texts.length === 0 ? {} : { text: texts.join('\n') }),
-                ...(calls.length === 0 ? {} : { code: calls.join('\n') }),
-              }
-            : { ...common, kind: 'wait', label: 'failed', hue: 'stop', ...failure(error) },
-        ];
-  const results = entry.results.filter(({ child, error: failed }) => child === undefined || failed !== null);
-  return [prompt, ...reply, ...results.map((result) => resultRow(result, view, repliedAt))];
+  const reply: TranscriptRow = {
+    key: `reply ${op}`,
+    at: repliedAt,
+    op,
+    figures: list(request?.outputTokens && plural(request.outputTokens, 'token'), ms !== null && formatDuration(ms)),
+    ...(error === null
+      ? {
+          kind: 'reply',
+          label: 'reply',
+          hue: 'work',
+          text: texts.join('\n') || undefined,
+          code: calls.join('\n') || undefined,
+        }
+      : { kind: 'wait', label: 'failed', hue: 'stop', ...failure(error) }),
+  };
+  return [
+    prompt,
+    ...(error === null && ms === null ? [] : [reply]),
+    ...results
+      .filter((one) => one.child === undefined || one.error !== null)
+      .map((one) => resultRow(one, view, repliedAt)),
+  ];
 };
 
-const failure = ({ summary, detail, suggestion }: EventError): Pick<TranscriptRow, 'words' | 'note'> => ({
-  words: [summary, detail].filter(Boolean).join(' '),
-  note: suggestion,
-});
+const failure = (error: EventError | null): Pick<TranscriptRow, 'words' | 'note'> =>
+  error === null ? {} : { words: `${error.summary} ${error.detail ?? ''}`.trim(), note: error.suggestion };
 
 const resultRow = (given: TranscriptResult, view: CellView, after: number): TranscriptRow => {
   const { op, tool, result, output, error, ms } = given;
   const call = view.calls.find((one) => one.op === op);
-  const shown = /first (\d+) shown/u.exec(result?.slice(-300) ?? '')?.[1];
-  const isCut = output !== undefined && shown !== undefined;
+  const shown = output && /first (\d+) shown/u.exec(result?.slice(-300) ?? '')?.[1];
   return {
     key: `result ${op}`,
     at: call?.startedAt ?? after,
     kind: 'tool',
-    label: toolTitle(tool),
+    label: toolText(tool),
     hue: error === null ? 'tool' : 'stop',
     op,
-    ...(error === null ? {} : failure(error)),
-    ...(result === null ? {} : { code: isCut ? result.slice(0, result.lastIndexOf('\n[')) : result }),
-    ...(isCut
-      ? { note: `${formatBytes(Number(shown))} of ${formatBytes(output.bytes)} shown, the rest kept as ${output.name}` }
-      : {}),
-    figures: [
-      ...(call === undefined || call.bytesOut === 0 ? [] : [formatBytes(call.bytesOut)]),
-      ...(ms === null ? [] : [formatDuration(ms)]),
-    ].join(', '),
+    code: (shown === undefined ? result : result?.slice(0, result.lastIndexOf('\n['))) ?? undefined,
+    note:
+      output &&
+      shown &&
+      `${formatBytes(Number(shown))} of ${formatBytes(output.bytes)} shown, the rest kept as ${output.name}`,
+    ...failure(error),
+    figures: list(call?.bytesOut && formatBytes(call.bytesOut), ms !== null && formatDuration(ms)),
   };
 };
 
@@ -186,68 +182,42 @@ const cutRow = (cut: WindowCutView, at: number): TranscriptRow => ({
   kind: 'prompt',
   label: 'window',
   hue: 'tool',
-  words:
-    cut.how === 'clamped'
-      ? `Its window is ${plural(cut.tokens, 'token')}.`
-      : `${plural(cut.messages, 'message')} ${cut.how} to make room.`,
-  figures: cut.how === 'clamped' ? '' : `${formatBytes(cut.bytesBefore)} → ${formatBytes(cut.bytesAfter)}`,
+  ...(cut.how === 'clamped'
+    ? { words: `Its window is ${plural(cut.tokens, 'token')}.`, figures: '' }
+    : {
+        words: `${plural(cut.messages, 'message')} ${cut.how} to make room.`,
+        figures: `${formatBytes(cut.bytesBefore)} → ${formatBytes(cut.bytesAfter)}`,
+      }),
 });
 
-const families: Readonly<Record<string, readonly [one: string, many: string]>> = {
-  tool: ['tool', 'tools'],
-  goal: ['the goal', 'the goal'],
-  reply: ['its own reply', 'its own replies'],
-  output: ['the output', 'outputs'],
-  result: ['the result', 'results'],
-  message: ['a message', 'messages'],
-  note: ['a note of the runtime', 'notes of the runtime'],
-  earlier: ['an earlier message', 'earlier messages'],
-  other: ['another part', 'other parts'],
-};
-
-const familyOf: Readonly<Record<string, string>> = {
-  tool: 'tool',
-  'listed-tool': 'tool',
-  'given-tool': 'tool',
-  goal: 'goal',
-  task: 'goal',
-  reply: 'reply',
-  'tool-result': 'output',
-  shorten: 'output',
-  'child-result': 'result',
-  gather: 'result',
-  dependency: 'result',
-  synthesis: 'result',
-  mail: 'message',
-  received: 'message',
-  'task-messages': 'message',
-  note: 'note',
-  deferred: 'note',
-  'last-turn': 'note',
-  repair: 'note',
-  history: 'earlier',
-  compact: 'earlier',
-  recap: 'earlier',
-  summary: 'earlier',
-};
+/** What parts are, by their rule: one of them, and several. */
+const families: readonly (readonly [rules: RegExp, one: string, many: string])[] = [
+  [/^(?:listed-|given-)?tool$/u, '1 tool', 'tools'],
+  [/^(?:goal|task)$/u, 'the goal', 'goals'],
+  [/^reply$/u, 'its own reply', 'own replies'],
+  [/^(?:tool-result|shorten)$/u, 'the output', 'outputs'],
+  [/^(?:child-result|gather|dependency|synthesis)$/u, 'the result', 'results'],
+  [/^(?:mail|received|task-messages)$/u, 'a message', 'messages'],
+  [/^(?:note|deferred|last-turn|repair)$/u, 'a note of the runtime', 'notes of the runtime'],
+  [/^(?:history|compact|recap|summary)$/u, 'an earlier message', 'earlier messages'],
+  [/^/u, 'another part', 'other parts'],
+];
 
 /** `Prompt of engineer, 2 tools, the goal.` */
 const describePrompt = ({ shown, removed }: TranscriptEntry, isFirst: boolean): string => {
   const gone = removed === 0 ? '' : ` ${plural(removed, 'older part')} left the window.`;
   const words = describeParts(shown);
   if (isFirst) return `${words.join(', ') || 'Nothing'}.${gone}`;
-  return words.length === 0 ? `As before.${gone}` : `As before, and ${words.join(' and ')}.${gone}`;
+  return `${['As before', words.join(' and ')].filter(Boolean).join(', and ')}.${gone}`;
 };
 
 const describeParts = (shown: readonly ShownPart[]): readonly string[] => {
   const prompt = shown.find(({ rule }) => ruleFamily(rule) === 'system');
-  const rest = shown.filter((part) => part !== prompt);
-  const groups = Map.groupBy(rest, ({ rule }) => familyOf[ruleFamily(rule)] ?? 'other');
-  const words = [...groups].map(([family, { length }]) => {
-    const [one, many] = families[family] ?? families['other']!;
-    if (length === 1) return family === 'tool' ? '1 tool' : one;
-    return many === one ? one : `${length} ${many}`;
-  });
+  const groups = Map.groupBy(
+    shown.filter((part) => part !== prompt),
+    ({ rule }) => families.find(([rules]) => rules.test(ruleFamily(rule)))!,
+  );
+  const words = [...groups].map(([[, one, many], { length }]) => (length === 1 ? one : `${length} ${many}`));
   return prompt === undefined ? words : [`P${prompt.origin.split(',')[0]!.slice(1)}`, ...words];
 };
 

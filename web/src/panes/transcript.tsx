@@ -3,18 +3,20 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { plural } from '#headends/run-view';
 import type { CellView } from '#headends/run-view';
 import type { Transcript } from '#contracts';
-import { address, go, select } from '../address.ts';
+import { address } from '../address.ts';
 import type { RunStore } from '../run-store.ts';
 import { source } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
 import { CopyButton, Empty, Problem } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { cellOf, namesIn, rootOf, seesContents, timeSince, withheld } from '../xray/inspected.ts';
+import { cellOf, goTo, namesIn, pick, rootOf, seesContents, timeIn } from '../xray/inspected.ts';
+import { Head, Switch, Withheld } from '../xray/pieces.tsx';
 import { findAll } from '../xray/text-pieces.ts';
 import { rowKinds, rowText, transcriptRows } from './transcript-rows.ts';
 import type { RowKind, TranscriptRow } from './transcript-rows.ts';
 
 type Props = { readonly store: RunStore };
+type CellProps = Props & { readonly cell: CellView };
 
 /** A room without a model, such as a team, has nothing to read. */
 const firstCell = (store: RunStore): CellView | undefined =>
@@ -29,92 +31,85 @@ const newsOf = ({ requests, calls }: CellView): number => {
   return news < 100 ? news : Math.floor(news / 10);
 };
 
+const forms = [
+  [false, 'Readable'],
+  [true, 'JSON'],
+] as const;
+
 export const TranscriptPane = ({ store }: Props) => {
   void store.version.value;
   const cell = firstCell(store);
+  return cell === undefined ? null : <Pane store={store} cell={cell} />;
+};
+
+const Pane = ({ store, cell }: CellProps) => {
   const [hidden, setHidden] = useState<ReadonlySet<RowKind>>(new Set());
   const [isJson, setJson] = useState(false);
   const [find, setFind] = useState('');
-  const news = cell === undefined ? 0 : newsOf(cell);
   const { value, error } = useLoaded(
-    async () =>
-      cell === undefined || !seesContents() ? null : source.value.transcript(store.run, { cell: cell.cell }),
-    [store.run, cell?.cell, news, store.state.value],
+    async () => (seesContents() ? source.value.transcript(store.run, { cell: cell.cell }) : null),
+    [store.run, cell, newsOf(cell), store.state.value],
   );
-  const rows = useMemo(() => readRows(store, value, cell), [value, cell?.cell]);
+  const rows = useMemo(() => readRows(store, value, cell), [value, cell]);
   const shown = useMemo(
     () => rows.filter((row) => !hidden.has(row.kind) && (find === '' || findAll(rowText(row), find).length > 0)),
     [rows, hidden, find],
   );
-  const copied = (): string => (isJson ? JSON.stringify(value, null, 2) : shown.map(rowText).join('\n\n'));
+  const json = (): string => JSON.stringify(value, null, 2) ?? '';
   return (
     <div class="transcript-pane">
+      <h1 class="unseen">Transcript</h1>
       <Side store={store} cell={cell} hidden={hidden} setHidden={setHidden} />
-      <div class="transcript-tools">
-        <label>
-          <span class="unseen">Find text</span>
-          <input
-            type="search"
-            id="transcript-find"
-            placeholder="Find text"
-            value={find}
-            onInput={({ currentTarget }) => setFind(currentTarget.value)}
-          />
-        </label>
-        <span class="switch" role="group" aria-label="Form">
-          <button type="button" aria-pressed={!isJson} onClick={() => setJson(false)}>
-            Readable
-          </button>
-          <button type="button" aria-pressed={isJson} onClick={() => setJson(true)}>
-            JSON
-          </button>
-        </span>
-        <CopyButton text={copied} />
+      <div class="transcript-tools line">
+        <input
+          type="search"
+          id="transcript-find"
+          aria-label="Find text"
+          placeholder="Find text"
+          value={find}
+          onInput={({ currentTarget }) => setFind(currentTarget.value)}
+        />
+        <Switch label="Form" options={forms} value={isJson} onChange={setJson} />
+        <CopyButton text={() => (isJson ? json() : shown.map(rowText).join('\n\n'))} />
       </div>
       {error === null ? null : <Problem error={error} />}
-      {seesContents() ? null : <Empty title="Contents are withheld">{withheld}</Empty>}
+      <Withheld />
       {find !== '' && shown.length === 0 ? <Empty title={`Nothing holds “${find}”.`} /> : null}
       {isJson ? (
-        <pre class="transcript-json" tabIndex={0}>
-          {JSON.stringify(value, null, 2)?.slice(0, 200_000)}
+        <pre class="transcript-json part-text" tabIndex={0}>
+          {json().slice(0, 200_000)}
         </pre>
-      ) : cell === undefined ? null : (
+      ) : (
         <Rows key={cell.cell} store={store} cell={cell} rows={shown} />
       )}
     </div>
   );
 };
 
-const readRows = (
-  store: RunStore,
-  transcript: Transcript | null,
-  cell: CellView | undefined,
-): readonly TranscriptRow[] => {
-  const found = transcript?.cells.find((one) => one.cell === cell?.cell);
-  if (found === undefined || cell === undefined) return [];
-  const goalOf = (other: string): string => cellOf(store, other)?.goal ?? '';
-  return transcriptRows(found, {
-    view: cell,
-    crossings: store.view.crossings,
-    nameOf: namesIn(store.view),
-    goalOf,
-  });
+const readRows = (store: RunStore, transcript: Transcript | null, cell: CellView): readonly TranscriptRow[] => {
+  const found = transcript?.cells.find((one) => one.cell === cell.cell);
+  return found === undefined
+    ? []
+    : transcriptRows(found, {
+        view: cell,
+        crossings: store.view.crossings,
+        nameOf: namesIn(store),
+        goalOf: (other) => cellOf(store, other)?.goal ?? '',
+      });
 };
 
-type SideProps = Props & {
-  readonly cell: CellView | undefined;
+type SideProps = CellProps & {
   readonly hidden: ReadonlySet<RowKind>;
   readonly setHidden: (hidden: ReadonlySet<RowKind>) => void;
 };
 
 const Side = ({ store, cell, hidden, setHidden }: SideProps) => {
-  void store.version.value;
-  const names = namesIn(store.view);
+  const names = namesIn(store);
   const cells = [...store.view.cells.values()];
-  const show = (to: CellView | undefined): void => {
-    if (to !== undefined) select({ cell: to.cell, op: undefined, crossing: undefined, part: undefined });
+  const step = (by: number) => () => {
+    const to = cells[cells.indexOf(cell) + by];
+    if (to !== undefined) pick({ cell: to.cell });
   };
-  const step = (by: number) => () => show(cells[cells.findIndex((one) => one === cell) + by]);
   useKeys({
     '[': { about: 'room', hint: true, run: step(-1) },
     ']': { about: 'room', hint: true, run: step(1) },
@@ -127,20 +122,18 @@ const Side = ({ store, cell, hidden, setHidden }: SideProps) => {
   };
   return (
     <aside class="transcript-side" aria-label="Rooms">
-      <div class="xray-head">
-        <h2>Rooms</h2>
-      </div>
-      <ul class="transcript-rooms">
+      <Head title="Rooms" />
+      <ul class="rows transcript-rooms">
         {cells.map((one) => (
           <li key={one.cell}>
             <button
               type="button"
-              class="transcript-room"
-              aria-current={one === cell ? 'true' : undefined}
-              onClick={() => show(one)}
+              class="plain choice transcript-room"
+              aria-current={one === cell}
+              onClick={() => pick({ cell: one.cell })}
             >
-              <strong>{names(one.cell)}</strong>
-              <span class="muted">{factsOf(one)}</span>
+              <strong class="cut">{names(one.cell)}</strong>
+              <span class="muted small cut">{factsOf(one)}</span>
             </button>
           </li>
         ))}
@@ -148,7 +141,7 @@ const Side = ({ store, cell, hidden, setHidden }: SideProps) => {
       <fieldset class="transcript-kinds">
         <legend>Show</legend>
         {(Object.keys(rowKinds) as RowKind[]).map((kind) => (
-          <label key={kind}>
+          <label key={kind} class="line">
             <input type="checkbox" checked={!hidden.has(kind)} onChange={() => toggle(kind)} /> {rowKinds[kind]}
           </label>
         ))}
@@ -161,15 +154,17 @@ const factsOf = ({ requests, calls }: CellView): string => {
   const failed = requests.filter(({ ok }) => ok === false).length;
   return [
     plural(requests.length, 'request'),
-    ...(failed === 0 ? [] : [`${failed} failed`]),
-    ...(calls.length === 0 ? [] : [plural(calls.length, 'tool')]),
-  ].join(', ');
+    failed > 0 && `${failed} failed`,
+    calls.length > 0 && plural(calls.length, 'tool'),
+  ]
+    .filter(Boolean)
+    .join(', ');
 };
 
 const rowsPerPage = 60;
 
 /** Pages of rows are drawn as one comes near them: a thousand requests are four thousand rows. */
-const Rows = ({ store, cell, rows }: Props & { readonly cell: CellView; readonly rows: readonly TranscriptRow[] }) => {
+const Rows = ({ store, cell, rows }: CellProps & { readonly rows: readonly TranscriptRow[] }) => {
   const [limit, setLimit] = useState(2);
   const [at, setAt] = useState(-1);
   const end = useRef<HTMLDivElement>(null);
@@ -191,7 +186,6 @@ const Rows = ({ store, cell, rows }: Props & { readonly cell: CellView; readonly
     Enter: { about: 'X-ray of a prompt', hint: true, run: () => rows[at] && openRow(cell.cell, rows[at]) },
     c: { about: 'copy', hint: true, run: () => rows[at] && void navigator.clipboard.writeText(rowText(rows[at])) },
   });
-  const start = rootOf(store)?.startedAt ?? 0;
   return (
     <>
       {pages.slice(0, wanted).map((page, no) => (
@@ -200,7 +194,7 @@ const Rows = ({ store, cell, rows }: Props & { readonly cell: CellView; readonly
           rows={page}
           first={no * rowsPerPage}
           selected={Math.floor(at / rowsPerPage) === no ? at : -1}
-          start={start}
+          store={store}
           cell={cell.cell}
           onSelect={setAt}
         />
@@ -216,40 +210,38 @@ const pagesOf = (rows: readonly TranscriptRow[]): readonly (readonly TranscriptR
   );
 
 const openRow = (cell: string, { op, kind, crossing }: TranscriptRow): void => {
-  const { part: _part, find: _find, crossing: _crossing, ...rest } = address.value;
-  if (kind === 'prompt' && op !== undefined) go({ ...rest, cell, op, xray: true });
-  else if (crossing !== undefined) go({ ...rest, crossing, pane: 'rooms' });
+  if (kind === 'prompt' && op !== undefined) goTo({ cell, op, xray: true });
+  else if (crossing !== undefined) goTo({ crossing, pane: 'rooms' });
 };
 
-type PageProps = {
+type PageProps = Props & {
   readonly rows: readonly TranscriptRow[];
   readonly first: number;
   readonly selected: number;
-  readonly start: number;
   readonly cell: string;
   readonly onSelect: (index: number) => void;
 };
 
 /** Drawn again only if something in it changed, not with every event of the run. */
-const EntriesPage = ({ rows, first, selected, start, cell, onSelect }: PageProps) =>
-  useMemo(
-    () => (
+const EntriesPage = ({ store, rows, first, selected, cell, onSelect }: PageProps) =>
+  useMemo(() => {
+    const time = timeIn(store);
+    return (
       <div class="entries">
         {rows.map((row, at) => (
           <Entry
             key={row.key}
             row={row}
             id={`entry-${first + at}`}
-            time={timeSince(start, row.at)}
+            time={time(row.at)}
             isSelected={first + at === selected}
             onSelect={() => onSelect(first + at)}
             onOpen={() => openRow(cell, row)}
           />
         ))}
       </div>
-    ),
-    [rows, selected, start, cell],
-  );
+    );
+  }, [rows, selected, store, cell]);
 
 type EntryProps = {
   readonly row: TranscriptRow;
@@ -262,33 +254,32 @@ type EntryProps = {
 
 const Entry = ({ row, id, time, isSelected, onSelect, onOpen }: EntryProps) => {
   const { kind, hue, label, words, text, code, note, figures, parts } = row;
-  const opens = kind === 'prompt' ? parts !== undefined : kind === 'crossing';
   const clamp = isSelected ? '' : 'is-clamped';
   return (
     <article
       id={id}
-      class={`entry entry-${kind} hue-${hue} ${isSelected ? 'is-selected' : ''}`}
+      class={`entry entry-${kind} hue-${hue}${isSelected ? ' is-selected' : ''}`}
       aria-label={label}
       onClick={onSelect}
     >
-      <span class="entry-time muted">{time}</span>
-      <span class={`legend entry-label hue-${hue}`}>{label}</span>
+      <span class="entry-time muted small">{time}</span>
+      <span class={`legend entry-label small hue-${hue}`}>{label}</span>
       <div class="entry-text">
-        {words === undefined ? null : (
+        {words && (
           <span class={kind === 'prompt' ? 'muted' : ''}>
             {words}{' '}
-            {opens ? (
-              <button type="button" class="parts-chip" onClick={onOpen}>
+            {parts !== undefined || kind === 'crossing' ? (
+              <button type="button" class="plain chip small muted" onClick={onOpen}>
                 {parts === undefined ? 'Bytes and ledgers' : plural(parts, 'part')}
               </button>
             ) : null}
           </span>
         )}
-        {text === undefined ? null : <p class={`entry-prose ${clamp}`}>{text}</p>}
-        {code === undefined ? null : <pre class={`part-text ${clamp}`}>{code}</pre>}
-        {note === undefined ? null : <p class="entry-note small">{note}</p>}
+        {text && <p class={`entry-prose ${clamp}`}>{text}</p>}
+        {code && <pre class={`part-text ${clamp}`}>{code}</pre>}
+        {note && <p class="entry-note small">{note}</p>}
       </div>
-      <span class="entry-figures muted">{figures}</span>
+      <span class="entry-figures muted small">{figures}</span>
     </article>
   );
 };

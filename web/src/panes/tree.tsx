@@ -80,7 +80,7 @@ const stateSentence = (rows: readonly TreeRow[]): string => {
 };
 
 const TreeHeadings = () => (
-  <div class="tree-line tree-headings" role="row">
+  <div class="tree-line titles" role="row">
     <span role="columnheader">Cell</span>
     <span role="columnheader">Now</span>
     <span role="columnheader">Requests</span>
@@ -114,13 +114,13 @@ const TreeLine = ({ row, index, now, isSelected, onSelect, onToggle }: TreeLineP
       onClick={onSelect}
       onDblClick={() => row.isOpen !== null && onToggle()}
     >
-      <span role="gridcell" class="tree-name" style={{ paddingLeft: `${Math.min(row.depth, 12) * 18}px` }}>
+      <span role="gridcell" class="line" style={{ paddingLeft: `${Math.min(row.depth, 12) * 18}px` }}>
         {row.isOpen === null ? (
-          <span class="tree-toggle" />
+          <span class="plain small tree-toggle" />
         ) : (
           <button
             type="button"
-            class="tree-toggle"
+            class="plain small tree-toggle"
             aria-label={`${row.isOpen ? 'Close' : 'Open'} ${row.name}`}
             onClick={(event) => {
               event.stopPropagation();
@@ -131,7 +131,7 @@ const TreeLine = ({ row, index, now, isSelected, onSelect, onToggle }: TreeLineP
           </button>
         )}
         <StatusMark status={row.status} />
-        <button type="button" class="row-button cut" onClick={onSelect} title={row.name}>
+        <button type="button" class="plain strong cut" onClick={onSelect} title={row.name}>
           {row.name}
         </button>
         {row.hidden > 0 && row.cell !== null ? <span class="tag">{count(row.hidden)} below</span> : null}

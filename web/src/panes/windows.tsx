@@ -1,12 +1,14 @@
 // What fills each window, and where it was made smaller.
 import type { CellWindow, WindowChange } from '#contracts';
 import { count, formatBytes, plural } from '#headends/run-view';
-import { address, select } from '../address.ts';
+import { address } from '../address.ts';
+import { toolText } from '../rooms/texts.ts';
 import type { RunStore } from '../run-store.ts';
 import { source } from '../state.ts';
 import { Empty, Problem } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { namesIn, rootOf, timeSince } from '../xray/inspected.ts';
+import { timeIn } from '../xray/inspected.ts';
+import { RoomButton } from '../xray/pieces.tsx';
 
 const categories = [
   ['SYSTEM', 'file', 'prompt and tools'],
@@ -33,40 +35,30 @@ export const Windows = ({ store }: { readonly store: RunStore }) => {
   if (error !== null) return <Problem error={error} />;
   const asked = value?.filter(({ model }) => model !== null) ?? [];
   if (value !== null && asked.length === 0) return <Empty title="No model has been asked yet." />;
-  const names = namesIn(store.view);
-  const start = rootOf(store)?.startedAt ?? 0;
+  const time = timeIn(store);
   return (
     <div class="windows-pane">
-      <div class="legend-line">
+      <h1 class="unseen">Windows</h1>
+      <div class="legends">
         {categories.map(([category, hue, words]) => (
           <span key={category} class={`legend hue-${hue}`}>
             {words}
           </span>
         ))}
       </div>
-      <ul class="windows">
+      <ul class="rows windows">
         {asked.map((window) => (
           <li key={window.cell} class={`card ${address.value.cell === window.cell ? 'is-selected' : ''}`}>
-            <div class="inspector-line">
-              <button
-                type="button"
-                class="stop-title"
-                onClick={() => select({ cell: window.cell, op: undefined, crossing: undefined })}
-              >
-                {names(window.cell)}
-              </button>
-              <span class="muted">{window.model}</span>
+            <div class="line">
+              <RoomButton store={store} cell={window.cell} />
+              <span class="muted small">{window.model}</span>
             </div>
             <WindowBar window={window} />
-            {window.happened.length === 0 ? null : (
-              <ul class="notches">
-                {window.happened.map((change) => (
-                  <li key={`${change.at} ${change.op}`}>
-                    <span class="muted">{timeSince(start, change.at)}</span> {describeChange(change)}
-                  </li>
-                ))}
-              </ul>
-            )}
+            {window.happened.map((change) => (
+              <p key={`${change.at} ${change.op}`} class="hue-text hue-tool">
+                <span class="muted">{time(change.at)}</span> {describeChange(change)}
+              </p>
+            ))}
           </li>
         ))}
       </ul>
@@ -77,21 +69,20 @@ export const Windows = ({ store }: { readonly store: RunStore }) => {
 export const WindowBar = ({ window }: { readonly window: CellWindow }) => {
   const { total, categories: parts, limit } = window;
   const all = Math.max(limit?.tokens ?? 0, total.tokens, 1);
+  const filled = categories
+    .filter(([category]) => parts[category].messages > 0)
+    .map(([category, , words]) => `${words} ${formatBytes(parts[category].bytes)}`)
+    .join(', ');
   return (
     <>
-      <div class="window-bar" role="img" aria-label={`${count(total.tokens)} of ${count(all)} tokens`}>
+      <div class="bar" role="img" aria-label={`${count(total.tokens)} of ${count(all)} tokens`}>
         {categories.map(([category, hue]) => (
           <i key={category} class={`hue-${hue}`} style={{ width: `${(parts[category].tokens / all) * 100}%` }} />
         ))}
       </div>
       <p class="small muted">
         {count(total.tokens)} of {plural(limit?.tokens ?? 0, 'token')}, {limits[limit?.by ?? 'default']}.{' '}
-        {categories
-          .filter(([category]) => parts[category].messages > 0)
-          .map(([category, , words]) => `${words} ${formatBytes(parts[category].bytes)}`)
-          .join(', ')
-          .replace(/^./u, (first) => first.toUpperCase())}
-        .
+        {filled.slice(0, 1).toUpperCase() + filled.slice(1)}.
       </p>
     </>
   );
@@ -102,7 +93,7 @@ const describeChange = (change: WindowChange): string => {
     case 'clamped':
       return `Window ${change.was === null ? '' : `${count(change.was)} → `}${count(change.window.tokens)} tokens, ${limits[change.window.by]}.`;
     case 'offloaded':
-      return `Output of ${change.tool.replace('__', '/')} was too long: ${formatBytes(change.bytes)} kept as ${change.output}.`;
+      return `Output of ${toolText(change.tool)} was too long: ${formatBytes(change.bytes)} kept as ${change.output}.`;
     case 'compacted':
     case 'shortened':
     case 'dropped':

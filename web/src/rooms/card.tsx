@@ -26,11 +26,10 @@ export const Card = ({ sighting, lit, sight, isHeld }: CardProps) => {
     <aside ref={card} class="rooms-card" aria-hidden="true">
       <h3>{sighting.title}</h3>
       {sighting.seen.map(({ id, ink, kind, way, terms }) => (
-        <p key={id} class="rooms-card-row">
-          <i class={`legend-mark ink-${ink}`} />
-          <span class={`ink-${ink}`}>{kind}</span>
-          <span class="rooms-card-way">{way}</span>
-          <span class={ink === 'stop' ? 'ink-stop' : 'muted'}>{terms}</span>
+        <p key={id} class={`rooms-card-row hue-${ink}`}>
+          <span class={`legend hue-${ink}`}>{kind}</span>
+          <span class="cut grow">{way}</span>
+          <span class={ink === 'stop' ? 'hue-text' : 'muted'}>{terms}</span>
         </p>
       ))}
       {sighting.more === 0 ? null : <p class="muted">and {sighting.more} more</p>}

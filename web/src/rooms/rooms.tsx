@@ -1,8 +1,7 @@
 // Cells as walled rooms over time, with the sentence that says what the picture shows, and every crossing below.
 import { useMemo } from 'preact/hooks';
-import type { RunView } from '#headends/run-view';
 import { address, select } from '../address.ts';
-import { Crossings } from '../panes/crossings.tsx';
+import { Crossings, Legend } from '../panes/crossings.tsx';
 import type { RunStore } from '../run-store.ts';
 import { RoomsCanvas } from './canvas.tsx';
 import type { Place } from './hit.ts';
@@ -22,7 +21,9 @@ export const Rooms = ({ store }: { readonly store: RunStore }) => {
     <div class="rooms">
       <div class="rooms-head">
         <RunSentence store={store} />
-        <Legend view={store.view} />
+        <p class="rooms-legend" aria-label="Colours">
+          <Legend />
+        </p>
         <ZoomControl stage={stage} />
       </div>
       <div class="rooms-sized" style={{ flexBasis: `${stage.naturalHeight.value}px` }}>
@@ -45,43 +46,25 @@ const RunSentence = ({ store }: { readonly store: RunStore }) => {
   if (store.view.cells.size === 0) return <p class="rooms-sentence" aria-busy="true" />;
   const { lead, refused, rest } = runSentence(store.view);
   return (
-    <p class="rooms-sentence">
-      <strong>
+    <div class="rooms-sentence">
+      <h1>
         {lead}
         {refused === '' ? null : (
           <>
-            <span class="ink-stop">{refused}</span>.
+            <span class="hue-text hue-stop">{refused}</span>.
           </>
         )}
-      </strong>{' '}
+      </h1>{' '}
       <span class="muted">{rest}</span>
-    </p>
+    </div>
   );
 };
-
-const kinds = [
-  ['goal', 'goal in'],
-  ['result', 'result out'],
-  ['mail', 'message'],
-  ['tool', 'tool, wait'],
-  ['stop', 'refused'],
-] as const;
-
-const Legend = ({ view: _view }: { readonly view: RunView }) => (
-  <p class="rooms-legend" aria-label="Colours">
-    {kinds.map(([ink, words]) => (
-      <span key={ink} class={`ink-${ink}`}>
-        <i class={`legend-mark ink-${ink}`} /> {words}
-      </span>
-    ))}
-  </p>
-);
 
 const ZoomControl = ({ stage }: { readonly stage: Stage }) => {
   const [zoom, full] = [stage.zoom.value, stage.fullZoom.value];
   const isFit = zoom === 1 && full > 1;
   return (
-    <div class={`rooms-zoom ${zoom === 1 && full === 1 ? 'is-needless' : ''}`} role="group" aria-label="Zoom">
+    <div class={`switch rooms-zoom ${zoom === 1 && full === 1 ? 'is-needless' : ''}`} role="group" aria-label="Zoom">
       <button type="button" aria-pressed={isFit} onClick={() => stage.zoomTo(1)}>
         Fit
       </button>

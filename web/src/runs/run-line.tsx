@@ -6,7 +6,7 @@ import { roomsText, rowStatus, startedText, tookText } from './run-list.ts';
 import type { ListedRun } from './run-list.ts';
 
 export const RunHeadings = () => (
-  <div class="run-line run-headings" role="row">
+  <div class="run-line titles" role="row">
     <span role="columnheader">State</span>
     <span role="columnheader">Agent</span>
     <span role="columnheader">Goal</span>
@@ -53,7 +53,7 @@ const Columns = ({ row, now, href, isMarked }: RunLineProps) => (
     <b role="cell" class="cut">
       {row.agent}
     </b>
-    <span role="cell" class="run-goal">
+    <span role="cell" class="line">
       <Goal row={row} href={href} />
       <Tags row={row} isMarked={isMarked} />
     </span>
@@ -73,7 +73,7 @@ const Columns = ({ row, now, href, isMarked }: RunLineProps) => (
 
 const Card = ({ row, now, href, isMarked }: RunLineProps) => (
   <>
-    <span role="cell" class="run-card-head">
+    <span role="cell" class="line">
       <b>{row.agent}</b> <code class="muted">{row.run.slice(0, 8)}</code>
       <Tags row={row} isMarked={isMarked} />
       <span class="header-space" />
@@ -82,9 +82,9 @@ const Card = ({ row, now, href, isMarked }: RunLineProps) => (
     <span role="cell" class="cut">
       <Goal row={row} href={href} />
     </span>
-    <span role="cell" class="run-card-foot muted">
+    <span role="cell" class="line small muted">
       {roomsText(row)}
-      {row.refused ? <span class="refused">, {count(row.refused)} refused</span> : null}
+      {row.refused ? <span class="hue-text hue-stop">, {count(row.refused)} refused</span> : null}
       <span class="header-space" />
       {row.spent === null ? '' : money(row.spent.usd)} {tookText(row, now)}
     </span>
@@ -120,7 +120,7 @@ const Crossings = ({ row: { crossings, refused } }: { readonly row: ListedRun })
   if (crossings === undefined) return null;
   return refused ? (
     <>
-      {count(crossings)}, <span class="refused">{count(refused)} refused</span>
+      {count(crossings)}, <span class="hue-text hue-stop">{count(refused)} refused</span>
     </>
   ) : (
     <>{count(crossings)}</>

@@ -4,7 +4,7 @@ import { clockTime, count, money, plural } from '#headends/run-view';
 import { formatAddress, go } from '../address.ts';
 import { mayAct, source } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
-import { Problem, Status } from '../ui/parts.tsx';
+import { Button, Problem, Status } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
 import { backWords, branchWords, checkpointOf, checkpointWords, conversationLine } from './conversation-line.ts';
 import type { ConversationFacts, ConversationTurn, LineEntry, ShownCheckpoint } from './conversation-line.ts';
@@ -73,7 +73,7 @@ const RunFigures = ({ row }: { readonly row: ListedRun }) => (
     </p>
     <p class="muted small">
       {roomsText(row)}
-      {row.refused ? <span class="refused">, {count(row.refused)} refused</span> : null}
+      {row.refused ? <span class="hue-text hue-stop">, {count(row.refused)} refused</span> : null}
       {row.spent === null ? '' : `, ${count(row.spent.inputTokens)} in, ${count(row.spent.outputTokens)} out`}
     </p>
     {row.fork == null ? null : (
@@ -85,7 +85,9 @@ const RunFigures = ({ row }: { readonly row: ListedRun }) => (
       </p>
     )}
     {row.state === 'damaged' ? (
-      <p class="refused">This run has lost records. It is shown as far as they go; Audit lists what is missing.</p>
+      <p class="hue-text hue-stop">
+        This run has lost records. It is shown as far as they go; Audit lists what is missing.
+      </p>
     ) : null}
   </section>
 );
@@ -123,7 +125,7 @@ const Line = ({ facts, run, onChange }: LineProps) => {
     <>
       {error === null ? null : <Problem error={error} />}
       {facts.more === true ? <p class="muted small">Earlier turns are not shown.</p> : null}
-      <ol class="talk-line">
+      <ol class="rows talk-line">
         {line.map((entry) => (
           <Entry
             key={entry.kind === 'checkpoint' ? entry.checkpoint.id : `${entry.turn.run} ${entry.kind}`}
@@ -136,11 +138,11 @@ const Line = ({ facts, run, onChange }: LineProps) => {
       {(facts.branches ?? []).map((one) => (
         <a
           key={one.name}
-          class="card-row branch"
+          class="line card-row branch"
           href={formatAddress({ page: 'chat', agent: one.agent, conversation: one.name })}
         >
           <b>{one.name}</b>
-          <span class="muted card-row-rest">{branchWords(one, facts)}</span>
+          <span class="muted cut grow">{branchWords(one, facts)}</span>
         </a>
       ))}
     </>
@@ -182,7 +184,7 @@ const Entry = ({ entry, run, agent, isCurrent, branch, goBack }: EntryProps) => 
   const text = isPerson ? turn.goal : turn.output === '' ? (turn.status ?? 'no answer') : turn.output;
   return (
     <li class={`talk-entry talk-${kind} ${turn.run === run ? 'is-selected' : ''}`}>
-      <p class="talk-text">
+      <p class="is-clamped">
         {isPerson ? 'You' : agent}: {text}
       </p>
       <p class="muted small">
@@ -223,19 +225,15 @@ const CheckpointEntry = ({ entry, isCurrent, branch, goBack }: CheckpointEntryPr
       <p>
         <b>Checkpoint {checkpoint.id.slice(0, 8)}</b>
       </p>
-      <div class="talk-checkpoint-foot">
+      <div class="line">
         <span class="muted small">
           {checkpointWords(checkpoint)}, {clockTime(at)}
         </span>
         <span class="header-space" />
         {mayAct.value && !isAsking ? (
-          <span class="talk-actions">
-            <button type="button" class="button small" onClick={() => void branch(checkpoint.id)}>
-              Branch
-            </button>
-            <button type="button" class="button small" onClick={() => setAsking(true)}>
-              Go back
-            </button>
+          <span class="talk-actions line">
+            <Button onClick={() => void branch(checkpoint.id)}>Branch</Button>
+            <Button onClick={() => setAsking(true)}>Go back</Button>
           </span>
         ) : null}
       </div>
@@ -245,9 +243,7 @@ const CheckpointEntry = ({ entry, isCurrent, branch, goBack }: CheckpointEntryPr
           <button type="button" class="button small danger" onClick={() => void goBack(checkpoint.id)}>
             Go back
           </button>{' '}
-          <button type="button" class="button small" onClick={() => setAsking(false)}>
-            Keep
-          </button>
+          <Button onClick={() => setAsking(false)}>Keep</Button>
         </div>
       ) : null}
     </li>

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { formatAddress, go } from '../address.ts';
 import { agents, announcement } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
-import { Empty, Problem, statusLooks } from '../ui/parts.tsx';
+import { Button, Empty, Problem, statusLooks } from '../ui/parts.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { useNarrow } from '../ui/use-size.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
@@ -196,9 +196,7 @@ const NothingFound = () => {
   return (
     <Empty title={isTextOnly ? `Nothing holds “${text.trim()}”.` : 'No run is like this.'}>
       <p>
-        <button type="button" class="button small" onClick={() => setFilters(noFilters)}>
-          Show all runs
-        </button>
+        <Button onClick={() => setFilters(noFilters)}>Show all runs</Button>
       </p>
     </Empty>
   );

@@ -40,6 +40,14 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
   </div>
 );
 
+type ButtonProps = { readonly onClick: () => void; readonly children: ComponentChildren };
+
+export const Button = ({ onClick, children }: ButtonProps) => (
+  <button type="button" class="button small" onClick={onClick}>
+    {children}
+  </button>
+);
+
 /** Says for two seconds that it has copied. */
 export const CopyButton = ({ text, label = 'Copy' }: { readonly text: () => string; readonly label?: string }) => {
   const [isCopied, setCopied] = useState(false);
@@ -48,11 +56,7 @@ export const CopyButton = ({ text, label = 'Copy' }: { readonly text: () => stri
     setCopied(true);
     setTimeout(() => setCopied(false), 2_000);
   };
-  return (
-    <button type="button" class="button small" onClick={copy}>
-      {isCopied ? 'Copied' : label}
-    </button>
-  );
+  return <Button onClick={copy}>{isCopied ? 'Copied' : label}</Button>;
 };
 
 export const Problem = ({ error }: { readonly error: Error & { readonly suggestion?: string } }) => (

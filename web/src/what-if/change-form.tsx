@@ -8,7 +8,7 @@ import { me, source } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
 import { CopyButton, Problem } from '../ui/parts.tsx';
 import { cellOf, namesIn, rootOf } from '../xray/inspected.ts';
-import { toolTitle } from '../xray/hues.ts';
+import { operationsOf } from '../xray/room-inspector.tsx';
 import { forkBody } from './fork-body.ts';
 import type { ChangeChoice, ChangeKind } from './fork-body.ts';
 import { forkCommand } from './what-changed.ts';
@@ -31,24 +31,23 @@ export const ChangeForm = ({ store }: Props) => {
   const isOperator = me.value?.operator === true;
   const [kind, setKind] = useState<ChangeKind>(isOperator ? 'grant' : 'goal');
   const [value, setValue] = useState<Readonly<Record<string, string>>>({ grant: 'result' });
-  const [state, setState] = useState<{ readonly busy: boolean; readonly error: Error | null }>({
-    busy: false,
-    error: null,
-  });
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
   const { op } = address.value;
   const choice: ChangeChoice = { kind, cell: cell?.cell ?? '', op, value, goal: cell?.goal ?? '' };
   const body = forkBody(choice);
   const run = async (): Promise<void> => {
-    if (body === null || state.busy) return;
-    setState({ busy: true, error: null });
+    if (body === null || isBusy) return;
+    setBusy(true);
+    setError(null);
     try {
       const path = `/runs/${encodeURIComponent(store.run)}/fork`;
       const { run: fork } = await source.value.send<{ run: string }>('POST', path, { ...body });
-      setState({ busy: false, error: null });
       go({ ...address.value, with: fork });
-    } catch (error) {
-      setState({ busy: false, error: error as Error });
+    } catch (problem) {
+      setError(problem as Error);
     }
+    setBusy(false);
   };
   useKeys({ r: { about: 'run again', hint: true, run: () => void run() } });
   if (cell === undefined) return null;
@@ -77,15 +76,15 @@ export const ChangeForm = ({ store }: Props) => {
       {body === null || address.value.with !== '' ? null : (
         <CopyButton label="Copy the command" text={() => forkCommand(store.run, body)} />
       )}
-      <button type="submit" class="button small primary" disabled={body === null || state.busy}>
-        {state.busy ? 'Starting…' : 'Run again'}
+      <button type="submit" class="button small primary" disabled={body === null || isBusy}>
+        {isBusy ? 'Starting…' : 'Run again'}
       </button>
       {isOperator ? null : (
         <p class="small muted form-note">Grants, models and budgets can be changed with an operator’s token only.</p>
       )}
-      {state.error === null ? null : (
+      {error && (
         <div class="form-note">
-          <Problem error={state.error} />
+          <Problem error={error} />
         </div>
       )}
     </form>
@@ -163,13 +162,8 @@ const Fields = ({ store, cell, kind, value, setValue }: FieldsProps) => {
 
 /** The room, and the first operation that is done again. */
 const Place = ({ store, cell, isStart }: Props & { readonly cell: CellView; readonly isStart: boolean }) => {
-  void store.version.value;
-  const names = namesIn(store.view);
-  const operations = [
-    ...cell.requests.map(({ op }, at) => [op, `request ${at + 1}`] as const),
-    ...cell.calls.map(({ op, tool }) => [op, toolTitle(tool)] as const),
-    ...cell.children.map(({ op, child }) => [op, names(child)] as const),
-  ].sort(([one], [other]) => one - other);
+  const names = namesIn(store);
+  const operations = operationsOf(cell, names);
   return (
     <>
       <label class="form-field">
@@ -179,9 +173,9 @@ const Place = ({ store, cell, isStart }: Props & { readonly cell: CellView; read
           onChange={({ currentTarget }) => select({ cell: currentTarget.value, op: undefined })}
           aria-label="Room"
         >
-          {[...store.view.cells.values()].map((one) => (
-            <option key={one.cell} value={one.cell}>
-              {names(one.cell)}
+          {[...store.view.cells.keys()].map((one) => (
+            <option key={one} value={one}>
+              {names(one)}
             </option>
           ))}
         </select>
@@ -195,9 +189,9 @@ const Place = ({ store, cell, isStart }: Props & { readonly cell: CellView; read
             aria-label="Operation"
           >
             <option value="">its start ({plural(operations.length, 'operation')})</option>
-            {operations.map(([op, words]) => (
+            {operations.map(({ op, title }) => (
               <option key={op} value={op}>
-                operation {op}, {words}
+                operation {op}, {title}
               </option>
             ))}
           </select>

@@ -19,12 +19,9 @@ export const ChangedTable = ({ rows, titles, selected, onSelect }: Props) => {
       <table class="changed-table">
         <thead>
           <tr>
-            <th scope="col">Room</th>
-            <th scope="col">
-              <span class="unseen">What</span>
-            </th>
-            <th scope="col">{titles[0]}</th>
-            <th scope="col">{titles[1]}</th>
+            {['Room', <span class="unseen">What</span>, ...titles].map((title) => (
+              <th scope="col">{title}</th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -39,7 +36,13 @@ export const ChangedTable = ({ rows, titles, selected, onSelect }: Props) => {
                 {row.room}
               </th>
               <td class="muted">{row.what}</td>
-              <Cells row={row} />
+              {row.type === 'same' ? (
+                <td colSpan={2} class="muted">
+                  {row.one}
+                </td>
+              ) : (
+                cellsOf(row).map((cell) => <td>{cell}</td>)
+              )}
             </tr>
           ))}
         </tbody>
@@ -48,53 +51,17 @@ export const ChangedTable = ({ rows, titles, selected, onSelect }: Props) => {
   );
 };
 
-const Cells = ({ row }: { readonly row: ChangedRow }) => {
-  const { type, one, other } = row;
-  if (type === 'same')
-    return (
-      <td colSpan={2} class="muted">
-        {one}
-      </td>
-    );
-  if (type === 'ending')
-    return (
-      <>
-        <td>
-          <Status status={one} />
-        </td>
-        <td>
-          <Status status={other} />
-        </td>
-      </>
-    );
+const cellsOf = ({ type, one, other }: ChangedRow) => {
   if (type === 'answer') {
     const [left, right] = diffWords(one, other);
-    return (
-      <>
-        <td>
-          <Pieces pieces={left} isOld />
-        </td>
-        <td>
-          <Pieces pieces={right} />
-        </td>
-      </>
-    );
+    return [<Pieces pieces={left} Changed="del" />, <Pieces pieces={right} Changed="ins" />];
   }
-  return (
-    <>
-      <td>
-        <Words type={type} text={one} />
-      </td>
-      <td>
-        <Words type={type} text={other} />
-      </td>
-    </>
-  );
-};
-
-const Words = ({ type, text }: { readonly type: ChangedRow['type']; readonly text: string }) => {
-  if (type !== 'crossing' || text === 'none') return <>{text === '' ? <span class="muted">not there</span> : text}</>;
-  return <span class={`legend hue-${text.includes('refused') ? 'stop' : 'result'}`}>{text}</span>;
+  return [one, other].map((text) => {
+    if (text === '') return <span class="muted">not there</span>;
+    if (type === 'ending') return <Status status={text} />;
+    if (type !== 'crossing' || text === 'none') return text;
+    return <span class={`legend hue-${text.includes('refused') ? 'stop' : 'result'}`}>{text}</span>;
+  });
 };
 
 const contextChars = 28;
@@ -106,12 +73,11 @@ const shorten = (text: string, isFirst: boolean, isLast: boolean): string => {
   return `${isFirst ? '' : before.replace(/\S*$/u, '')}… ${isLast ? '' : after.replace(/^\S*\s/u, '')}`;
 };
 
-const Pieces = ({ pieces, isOld }: { readonly pieces: readonly DiffPiece[]; readonly isOld?: boolean }) => (
-  <div class="diff-text">
+const Pieces = ({ pieces, Changed }: { readonly pieces: readonly DiffPiece[]; readonly Changed: 'ins' | 'del' }) => (
+  <div class="diff-text is-clamped">
     {pieces.length === 0 ? <span class="muted">empty</span> : null}
-    {pieces.map(({ text, changed }, at) => {
-      if (!changed) return shorten(text, at === 0, at === pieces.length - 1);
-      return isOld === true ? <del>{text}</del> : <ins>{text}</ins>;
-    })}
+    {pieces.map(({ text, changed }, at) =>
+      changed ? <Changed>{text}</Changed> : shorten(text, at === 0, at === pieces.length - 1),
+    )}
   </div>
 );

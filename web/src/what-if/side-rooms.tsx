@@ -1,8 +1,8 @@
 // The rooms of one of two runs; those that are the same in both are dimmed.
 import { useMemo } from 'preact/hooks';
-import { select } from '../address.ts';
 import { RoomsCanvas } from '../rooms/canvas.tsx';
 import type { RunStore } from '../run-store.ts';
+import { pick } from '../xray/inspected.ts';
 
 type Props = {
   readonly store: RunStore;
@@ -18,7 +18,7 @@ type Props = {
 export const SideRooms = ({ store, dimmed, cell, nameCell, hasKeys, label }: Props) => {
   const selection = useMemo(() => ({ cell }), [cell]);
   const choose = (place: { readonly cell?: string | undefined }): void => {
-    if (place.cell !== undefined) select({ cell: nameCell(place.cell), op: undefined, crossing: undefined });
+    if (place.cell !== undefined) pick({ cell: nameCell(place.cell) });
   };
   return (
     <div class="side-rooms">

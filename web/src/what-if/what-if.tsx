@@ -4,14 +4,15 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { RunDiff } from '#contracts';
 import { formatBytes, money } from '#headends/run-view';
 import type { CrossingView } from '#headends/run-view';
-import { address, go, select } from '../address.ts';
+import { address, go } from '../address.ts';
 import { openRunStore } from '../run-store.ts';
 import type { RunStore } from '../run-store.ts';
 import { mayAct, run, source } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
-import { CopyButton, Empty, Problem, Status } from '../ui/parts.tsx';
+import { Button, CopyButton, Empty, Problem, Status } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { cellOf, namesIn, rootOf } from '../xray/inspected.ts';
+import { cellOf, namesIn, pick, rootOf } from '../xray/inspected.ts';
+import { Head, Switch } from '../xray/pieces.tsx';
 import { ChangeForm } from './change-form.tsx';
 import { ChangedTable } from './changed-table.tsx';
 import { SideRooms } from './side-rooms.tsx';
@@ -21,10 +22,7 @@ import type { KnownSides } from './what-changed.ts';
 export const WhatIf = () => {
   const one = run.value;
   const other = useOtherRun(address.value.with ?? '');
-  const close = (): void => {
-    const { with: _with, ...rest } = address.value;
-    go(rest);
-  };
+  const close = (): void => go({ ...address.value, with: undefined });
   useKeys({ Escape: { about: 'back', hint: true, run: close } });
   if (one === null) return null;
   return <Comparison one={one} other={other} onClose={close} />;
@@ -36,6 +34,8 @@ const useOtherRun = (id: string): RunStore | null => {
   useEffect(() => () => store?.close(), [store]);
   return store;
 };
+
+const sides = ['one', 'other'] as const;
 
 type Sides = { readonly one: RunStore; readonly other: RunStore | null };
 
@@ -56,22 +56,22 @@ const Comparison = ({ one, other, onClose }: Sides & { readonly onClose: () => v
     <div class={`what-if shows-${side}`}>
       <div class="what-if-head">
         <h1>What if</h1>
-        <span class="what-if-question">
+        <span>
           {words.question} <strong>{words.strong}</strong>?
         </span>
         <span class="header-space" />
-        <button type="button" class="button small" onClick={onClose}>
+        <Button onClick={onClose}>
           <kbd>Esc</kbd> Back
-        </button>
+        </Button>
       </div>
       {mayAct.value ? <ChangeForm store={one} /> : null}
-      <div class="switch side-switch" role="group" aria-label="Side">
-        {(['one', 'other'] as const).map((of) => (
-          <button key={of} type="button" aria-pressed={side === of} onClick={() => setSide(of)}>
-            {words[of]}
-          </button>
-        ))}
-      </div>
+      <Switch
+        class="side-switch"
+        label="Side"
+        options={sides.map((of) => [of, words[of]])}
+        value={side}
+        onChange={setSide}
+      />
       <TwoSides one={one} other={other} diff={diff} words={words} keys={side} onEnter={setSide} />
       {error === null ? null : <Problem error={error} />}
       {other === null ? null : diff === null ? (
@@ -158,7 +158,6 @@ type SideProps = {
 
 const Side = ({ of, store, words, onEnter, children }: SideProps) => {
   void store.version.value;
-  const root = store.view.cells.values().next().value;
   const facts = store.facts.value;
   const { problem, state } = store;
   return (
@@ -167,13 +166,10 @@ const Side = ({ of, store, words, onEnter, children }: SideProps) => {
       onFocusCapture={() => onEnter(of)}
       aria-label={`${store.run.slice(0, 8)}, ${words}`}
     >
-      <div class="xray-head">
-        <code>{store.run.slice(0, 8)}</code>
-        <h2>{words}</h2>
-        <span class="header-space" />
-        <Status status={root?.status ?? facts?.status ?? 'running'} />
-        <span class="muted">{facts === null ? '' : money(facts.spent.usd)}</span>
-      </div>
+      <Head title={words} about={<code>{store.run.slice(0, 8)}</code>}>
+        <Status status={rootOf(store)?.status ?? facts?.status ?? 'running'} />
+        <span class="muted">{facts && money(facts.spent.usd)}</span>
+      </Head>
       {problem.value !== null && state.value === 'lost' ? <Problem error={problem.value} /> : null}
       {children}
     </section>
@@ -193,7 +189,7 @@ const Changed = ({ one, other, diff, titles }: ChangedProps) => {
   const choose = (index: number): void => {
     setAt(index);
     const cell = rows[index]?.cells[0];
-    if (cell != null) select({ cell, op: undefined, crossing: undefined, part: undefined });
+    if (cell != null) pick({ cell });
   };
   const next = (): void => {
     const differing = rows.filter(({ type }) => type !== 'same').length;
@@ -201,17 +197,16 @@ const Changed = ({ one, other, diff, titles }: ChangedProps) => {
   };
   useKeys({ n: { about: 'next difference', hint: true, run: next } });
   const { fork } = diff;
-  const change = fork === null ? null : { at: fork.from.at, ...fork.amendment };
   return (
     <section class="changed" aria-label="What changed">
-      <div class="xray-head">
-        <h2>What changed</h2>
-        <span class="muted">{changedSentence(diff)}</span>
-        <span class="header-space" />
-        {fork === null || change === null ? null : (
-          <CopyButton label="Copy the command" text={() => forkCommand(fork.from.run, change)} />
+      <Head title="What changed" about={changedSentence(diff)}>
+        {fork && (
+          <CopyButton
+            label="Copy the command"
+            text={() => forkCommand(fork.from.run, { at: fork.from.at, ...fork.amendment })}
+          />
         )}
-      </div>
+      </Head>
       <ChangedTable
         rows={rows}
         titles={[`${one.run.slice(0, 8)}, ${titles[0]}`, `${other.run.slice(0, 8)}, ${titles[1]}`]}
@@ -226,7 +221,7 @@ const knownOf = (stores: { readonly one: RunStore; readonly other: RunStore }): 
   goal: (side, cell) => cellOf(stores[side], cell)?.goal ?? '',
   granted: (side, cell, name) => {
     const { view } = stores[side];
-    const names = namesIn(view);
+    const names = namesIn(stores[side]);
     const matches = ({ from, to, kind, refused }: CrossingView): boolean =>
       refused === null &&
       ((from === cell && `${kind} to ${names(to)}` === name) ||

@@ -1,34 +1,44 @@
 // What the inspectors read: names, explanations, what crossed.
-import type { CrossingEnd, DurableEvent, Explanation } from '#contracts';
-import { cellName, formatDuration } from '#headends/run-view';
-import type { CellView, CrossingView, RunView } from '#headends/run-view';
-import { address, go } from '../address.ts';
+import type { DurableEvent, Explanation } from '#contracts';
+import { formatDuration } from '#headends/run-view';
+import type { CellView, CrossingView } from '#headends/run-view';
+import { address, go, select } from '../address.ts';
+import type { Changes } from '../address.ts';
+import { roomNames } from '../rooms/words.ts';
 import type { RunStore } from '../run-store.ts';
 import { me, source } from '../state.ts';
-import type { NameOf } from './hues.ts';
+import type { NameOf } from './origin.ts';
 
-export const namesIn =
-  (view: RunView): NameOf =>
-  (end: CrossingEnd) => {
-    const agent = end === 'outside' ? 'you' : view.cells.get(end)?.agent;
-    return agent === undefined || end === 'outside' ? (agent ?? end) : cellName(view, agent, agent, end);
-  };
+/** The names of the rooms of a run that may go on: who reads them is drawn again when it does. */
+export const namesIn = ({ view, version }: RunStore): NameOf => {
+  void version.value;
+  return roomNames(view);
+};
 
 export const cellOf = ({ view }: RunStore, cell: string | undefined): CellView | undefined =>
-  cell === undefined ? undefined : view.cells.get(cell as CellView['cell']);
+  view.cells.get(cell as CellView['cell']);
 
 export const rootOf = ({ view }: RunStore): CellView | undefined => view.cells.values().next().value;
 
 /** Since the run began: `0.49 s`. */
-export const timeSince = (start: number, at: number): string => {
-  const ms = Math.max(0, at - start);
-  return ms < 100_000 ? `${(ms / 1000).toFixed(2)} s` : formatDuration(ms);
+export const timeIn = (store: RunStore): ((at: number) => string) => {
+  const start = rootOf(store)?.startedAt ?? 0;
+  return (at) => {
+    const ms = Math.max(0, at - start);
+    return ms < 100_000 ? `${(ms / 1000).toFixed(2)} s` : formatDuration(ms);
+  };
 };
 
 /** Whether this token shows what models saw and said. */
 export const seesContents = (): boolean => me.value?.sees === 'contents';
 
-export const withheld = 'This token does not show contents. What the agents saw, wrote and passed on is withheld.';
+const nothing = { cell: undefined, op: undefined, crossing: undefined, part: undefined, find: undefined };
+
+/** Selects this and nothing else. */
+export const pick = (selection: Changes): void => select({ ...nothing, ...selection });
+
+/** As `pick`, and the browser's Back returns. */
+export const goTo = (to: Changes): void => go({ ...address.value, ...nothing, ...to });
 
 const explanationsMax = 64;
 const explanations = new Map<string, Promise<Explanation>>();
@@ -58,9 +68,4 @@ export const outputsIn = ({ facts }: RunStore): ((cell: string) => string | unde
     facts.value?.cells.map(({ cell, outcome }) => [cell, outcome?.output]),
   );
   return (cell) => outputs.get(cell);
-};
-
-export const forkHere = (cell: string, op?: number): void => {
-  const { part: _part, find: _find, xray: _xray, crossing: _crossing, ...rest } = address.value;
-  go({ ...rest, cell, ...(op === undefined ? {} : { op }), with: '' });
 };

@@ -1,38 +1,29 @@
 // What is selected: a request, a crossing, a room. Without a selection: the last request of the first room.
-import { useEffect } from 'preact/hooks';
-import { signal } from '@preact/signals';
-import { count, plural } from '#headends/run-view';
+import { plural } from '#headends/run-view';
 import type { CellView } from '#headends/run-view';
 import { address, go, select } from '../address.ts';
 import type { RunStore } from '../run-store.ts';
-import { mayAct } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
-import { Empty, Problem } from '../ui/parts.tsx';
+import { Button, Problem } from '../ui/parts.tsx';
+import { useNarrow } from '../ui/use-size.ts';
 import { CrossingInspector } from './crossing-inspector.tsx';
-import { cellOf, forkHere, namesIn, rootOf, seesContents, withheld } from './inspected.ts';
-import type { RequestView } from './origin.ts';
-import { InspectorHead } from './inspector-head.tsx';
-import { OriginBar, Part, revealPart, Unattributed } from './parts-list.tsx';
+import { cellOf, namesIn, rootOf } from './inspected.ts';
+import { OriginBar } from './parts-list.tsx';
+import { Fork, Head, Withheld } from './pieces.tsx';
+import { Parts, sizeOf, TrailPart, Unattributed, useRequest } from './request.tsx';
 import { OperationInspector, RoomInspector } from './room-inspector.tsx';
-import { useRequest } from './use-request.ts';
-import { Trail, useTrail } from './trail-box.tsx';
-import { shortTrail } from './trail.ts';
 
 type Props = { readonly store: RunStore };
-
-const narrow = matchMedia('(max-width: 899px)');
-const isNarrow = signal(narrow.matches);
-narrow.addEventListener('change', ({ matches }) => void (isNarrow.value = matches));
 
 export const Inspector = ({ store }: Props) => {
   void store.version.value;
   const { cell: wanted, op, crossing } = address.value;
-  const found = crossing === undefined ? undefined : store.view.crossings.find(({ id }) => id === crossing);
+  const found = store.view.crossings.find(({ id }) => id === crossing);
   if (found !== undefined) return <CrossingInspector store={store} crossing={found} />;
   const cell = cellOf(store, wanted) ?? rootOf(store);
   if (cell === undefined) return <div class="pane-empty" />;
-  if (wanted !== undefined && op === undefined) return <RoomInspector store={store} cell={cell} />;
-  const request = cell.requests.find((one) => one.op === op) ?? (op === undefined ? cell.requests.at(-1) : undefined);
+  const last = wanted === undefined ? cell.requests.at(-1)?.op : undefined;
+  const request = cell.requests.find((one) => one.op === (op ?? last));
   if (request !== undefined) return <RequestInspector store={store} cell={cell} op={request.op} />;
   return op === undefined ? (
     <RoomInspector store={store} cell={cell} />
@@ -41,16 +32,15 @@ export const Inspector = ({ store }: Props) => {
   );
 };
 
-export const openXray = (): void => go({ ...address.value, xray: true });
-
 type RequestProps = Props & { readonly cell: CellView; readonly op: number };
 
 const RequestInspector = ({ store, cell, op }: RequestProps) => {
-  void store.version.value;
   const { request, error } = useRequest(store, cell.cell, op);
+  const whole = useNarrow(899);
+  const at = cell.requests.findIndex((one) => one.op === op);
   const open = (): void => go({ ...address.value, cell: cell.cell, op, xray: true });
   const step = (by: number) => () => {
-    const to = cell.requests[cell.requests.findIndex((one) => one.op === op) + by];
+    const to = cell.requests[at + by];
     if (to !== undefined) select({ cell: cell.cell, op: to.op, part: undefined, find: undefined });
   };
   useKeys({
@@ -58,26 +48,22 @@ const RequestInspector = ({ store, cell, op }: RequestProps) => {
     t: { about: 'trail', run: open },
     '[': { about: 'request before, after', run: step(-1) },
     ']': { about: 'request before, after', run: step(1) },
-    ...(mayAct.value ? { f: { about: 'fork here', hint: true, run: () => forkHere(cell.cell, op) } } : {}),
   });
-  const name = namesIn(store.view)(cell.cell);
-  const no = cell.requests.findIndex((one) => one.op === op) + 1;
-  const made = cell.requests[no - 1];
+  const made = cell.requests[at];
   return (
     <>
-      <InspectorHead title="X-ray" about="what this model saw" cell={cell.cell} op={op}>
-        <button type="button" class="button small" onClick={open}>
-          Open
-        </button>
-      </InspectorHead>
-      <div class="inspector-facts">
-        <div class="inspector-line">
-          <h3>{name}</h3>
-          <span class="muted">
-            request {no} of {cell.requests.length}
+      <Head title="X-ray" about="what this model saw">
+        <Button onClick={open}>Open</Button>
+        <Fork cell={cell.cell} op={op} />
+      </Head>
+      <div class="inspector-section">
+        <div class="line">
+          <h3>{namesIn(store)(cell.cell)}</h3>
+          <span class="muted small">
+            request {at + 1} of {cell.requests.length}
           </span>
-          <span class="muted at-end">
-            {made === undefined || made.ok === null
+          <span class="muted small at-end">
+            {made?.ok == null
               ? 'working'
               : made.ok
                 ? plural(made.inputTokens, 'token')
@@ -87,8 +73,8 @@ const RequestInspector = ({ store, cell, op }: RequestProps) => {
         {request === null ? null : (
           <>
             <OriginBar parts={request.parts} bytes={request.bytes} />
-            <div class="inspector-line small muted">
-              {plural(request.parts.length, 'part')}, {count(request.bytes)} bytes
+            <div class="line small muted">
+              {sizeOf(request)}
               <span class="at-end">
                 <Unattributed request={request} />
               </span>
@@ -96,71 +82,18 @@ const RequestInspector = ({ store, cell, op }: RequestProps) => {
           </>
         )}
       </div>
-      {seesContents() ? null : <Empty title="Contents are withheld">{withheld}</Empty>}
+      <Withheld />
       {error === null ? null : <Problem error={error} />}
-      {request === null ? null : <Parts store={store} request={request} />}
-    </>
-  );
-};
-
-const Parts = ({ store, request }: Props & { readonly request: RequestView }) => {
-  const { part: chosen, find = '' } = address.value;
-  const { cell, op } = request;
-  const whole = isNarrow.value;
-  useEffect(() => {
-    if (chosen !== undefined) revealPart(chosen);
-  }, [chosen, find, op]);
-  const picked = request.parts.find(({ no }) => no === chosen);
-  return (
-    <>
-      <div class="inspector-scroll">
-        <ul class="parts">
-          {request.parts.map((part) => (
-            <Part
-              key={part.id}
-              part={part}
-              isSelected={part.no === chosen}
-              whole={whole}
-              find={find}
-              onPick={(text) => select({ cell, op, part: part.no, find: text === '' ? undefined : text })}
-            >
-              {part.no === chosen && !whole ? <ShortTrail store={store} cell={cell} op={op} segment={part.id} /> : null}
-            </Part>
-          ))}
-        </ul>
-      </div>
-      {whole && picked !== undefined ? (
-        <section class="trail-dock" aria-label="Trail">
-          <div class="xray-head">
-            <h2>Trail</h2>
-            <span class="muted">of the selected {find === '' ? 'part' : 'sentence'}</span>
-            <span class="header-space" />
-            <button type="button" class="button small" onClick={() => select({ part: undefined, find: undefined })}>
-              Close
-            </button>
-          </div>
-          <Trail store={store} start={{ cell, op, segment: picked.id, find }} />
-        </section>
+      {request === null ? null : (
+        <div class="inspector-scroll">
+          <Parts store={store} request={request} whole={whole} />
+        </div>
+      )}
+      {whole && address.value.part !== undefined ? (
+        <TrailPart store={store} request={request} class="trail-dock">
+          <Button onClick={() => select({ part: undefined, find: undefined })}>Close</Button>
+        </TrailPart>
       ) : null}
     </>
-  );
-};
-
-const ShortTrail = ({
-  store,
-  ...start
-}: Props & { readonly cell: string; readonly op: number; readonly segment: number }) => {
-  const { value } = useTrail(store, { ...start, find: '' });
-  const [first, ...rest] = value === null ? [] : shortTrail(value);
-  return (
-    <button type="button" class="short-trail" onClick={openXray}>
-      <span class="muted">Trail</span> <strong>{first}</strong>
-      {rest.map((one) => (
-        <>
-          {' '}
-          <span class="muted">←</span> {one}
-        </>
-      ))}
-    </button>
   );
 };

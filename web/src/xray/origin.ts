@@ -4,8 +4,13 @@
 //       is shown is what is left of the prompt that was sent.
 import type { AuditReport, ExplainedSegment, Explanation, TrailStep } from '#contracts';
 import { count, formatBytes } from '#headends/run-view';
-import { toolTitle } from './hues.ts';
-import type { Hue, NameOf } from './hues.ts';
+import { toolText } from '../rooms/texts.ts';
+
+/** The colours that say what kind of content something is; `file`: what an agent file or the runtime says. */
+export type Hue = 'file' | 'goal' | 'result' | 'mail' | 'work' | 'tool';
+
+/** The name of a room; `you` for the outside. */
+export type NameOf = (end: string) => string;
 
 export type PartView = {
   /** Its place in the prompt, from 1. */
@@ -75,9 +80,9 @@ type Context = { readonly explanation: Explanation; readonly nameOf: NameOf; rea
 type Look = readonly [title: string, origin: string, hue: Hue];
 
 export const describePart = (segment: ExplainedSegment, context: Context): PartView => {
-  const { id, bytes, text, origin } = segment;
-  const [title, words, hue] = (looks[ruleFamily(origin.rule)] ?? unknownLook)(segment, context);
-  return { no: context.no, id, title, origin: words, hue, bytes, text };
+  const { id, bytes, text } = segment;
+  const [title, origin, hue] = lookOf(segment, context);
+  return { no: context.no, id, title, origin, hue, bytes, text };
 };
 
 type Crossing = Extract<TrailStep, { type: 'crossing' }>;
@@ -86,101 +91,94 @@ type Crossing = Extract<TrailStep, { type: 'crossing' }>;
 export const crossingsInto = ({ trail }: ExplainedSegment, cell: string): readonly Crossing[] =>
   trail.filter((step): step is Crossing => step.type === 'crossing' && step.to === cell);
 
-const sendersOf = (segment: ExplainedSegment, { explanation, nameOf }: Context): string => {
-  const names = new Set(crossingsInto(segment, explanation.cell).map(({ from }) => nameOf(from)));
-  return [...names].join(', ');
+const ownOperation = ({ trail }: ExplainedSegment, kind: string): string | undefined =>
+  trail.flatMap((step) =>
+    step.type === 'operation' && step.name.startsWith(kind) ? [step.name.slice(kind.length)] : [],
+  )[0];
+
+/** The operation in whose reply it was written, or asked for. */
+export const replyOf = ({ origin }: ExplainedSegment): number | undefined =>
+  origin.of.flatMap((one) => (one.from === 'reply' ? [one.no] : []))[0];
+
+const runtime = 'the runtime';
+
+/** What came from other rooms: how a part with what crossed is called, and its colour. */
+const crossed: Readonly<Record<string, readonly [title: string, hue: Hue]>> = {
+  goal: ['Goal from', 'goal'],
+  task: ['Goal from', 'goal'],
+  'child-result': ['Result of', 'result'],
+  gather: ['Results of', 'result'],
+  mail: ['Message from', 'mail'],
+  received: ['Messages from', 'mail'],
+  'task-messages': ['Messages from', 'mail'],
+  routed: ['Context passed on by', 'mail'],
+  history: ['Earlier messages from', 'goal'],
+  attachment: ['File from', 'goal'],
+  share: ['Shared by', 'goal'],
+  'shared-system': ['Prompt shared by', 'goal'],
 };
 
-const crossed = (segment: ExplainedSegment, { explanation }: Context): string => {
+const lookOf = (segment: ExplainedSegment, { explanation, nameOf }: Context): Look => {
+  const { origin, text, trail } = segment;
   const all = crossingsInto(segment, explanation.cell);
-  const grants = new Set(all.map(({ grant }) => grant));
+  const names = (which: readonly string[]): string => [...new Set(which)].join(', ');
   const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
-  return all.length === 0 ? 'the runtime' : `grant ${[...grants].join(', ')}, ${formatBytes(bytes)} crossed`;
+  const grants =
+    all.length === 0 ? runtime : `grant ${names(all.map(({ grant }) => grant))}, ${formatBytes(bytes)} crossed`;
+  const offered = `Tool ${toolText(/"name":\s*"((?:[^"\\]|\\.)*)"/u.exec(text)?.[1] ?? 'unknown')}`;
+  const called = `Output of ${toolText(ownOperation(segment, 'tool:') ?? ownOperation(segment, 'agent:') ?? 'a call')}`;
+  const here = 'called in this room';
+  const rule = ruleFamily(origin.rule);
+  const sent = crossed[rule];
+  // Nothing crossed: a call that failed, was refused, or found no messages.
+  if (sent !== undefined)
+    return all.length === 0
+      ? [called, here, 'tool']
+      : [`${sent[0]} ${names(all.map(({ from }) => nameOf(from)))}`, grants, sent[1]];
+  switch (rule) {
+    case 'system':
+      return [`Prompt of ${explanation.agent}`, 'agent file', 'file'];
+    case 'tool': {
+      const isGiven = trail.some((step) => step.type === 'definition' && step.given === true);
+      return [offered, isGiven ? 'your request' : 'agent file', 'file'];
+    }
+    case 'given-tool':
+      return [offered, grants, 'goal'];
+    case 'listed-tool':
+      return [offered, `server ${ownOperation(segment, 'tools:') ?? 'unknown'}`, 'tool'];
+    case 'reply': {
+      const no = explanation.attempts.findIndex((one) => one.op === replyOf(segment)) + 1;
+      return [`Own reply${no === 0 ? '' : `, request ${count(no)}`}`, 'written in this room', 'work'];
+    }
+    case 'tool-result':
+      return [called, here, 'tool'];
+    case 'shorten':
+      return [`${called}, shortened`, here, 'tool'];
+    case 'denied':
+    case 'answered':
+    case 'edited':
+      return ['Answer of a person', grants, 'result'];
+    case 'dependency': {
+      const task = trail.find((step) => step.type === 'task');
+      return [`Result of task${task === undefined ? '' : ` “${task.title}”`}`, grants, 'mail'];
+    }
+    case 'synthesis':
+      return ['Results of all tasks', grants, 'mail'];
+    case 'summary':
+      return ['Older messages, summarised', grants, 'mail'];
+    case 'compact':
+    case 'recap':
+      return ['Older messages, compacted', runtime, 'file'];
+    case 'note':
+    case 'deferred':
+    case 'left-out':
+    case 'last-turn':
+    case 'repair':
+      return ['Note of the runtime', runtime, 'file'];
+    default:
+      return [origin.rule, runtime, 'file'];
+  }
 };
-
-const ownOperation = ({ trail }: ExplainedSegment, kind: string): string | undefined => {
-  const found = trail.find((step) => step.type === 'operation' && step.name.startsWith(kind));
-  return found?.type === 'operation' ? found.name.slice(kind.length) : undefined;
-};
-
-const offeredTool = ({ text }: ExplainedSegment): string =>
-  toolTitle(/"name":\s*"((?:[^"\\]|\\.)*)"/u.exec(text)?.[1] ?? 'unknown');
-
-const calledTool = (segment: ExplainedSegment): string => {
-  const name = ownOperation(segment, 'tool:') ?? ownOperation(segment, 'agent:');
-  return name === undefined ? 'a call' : toolTitle(name);
-};
-
-const isGiven = ({ trail }: ExplainedSegment): boolean =>
-  trail.some((step) => step.type === 'definition' && step.given === true);
-
-const runtime = (title: string) => (): Look => [title, 'the runtime', 'file'];
-
-const from =
-  (title: string, hue: Hue) =>
-  (segment: ExplainedSegment, context: Context): Look => {
-    const senders = sendersOf(segment, context);
-    // Nothing crossed: a call that failed, was refused, or found no messages.
-    if (senders === '') return [`Output of ${calledTool(segment)}`, 'called in this room', 'tool'];
-    return [`${title} ${senders}`, crossed(segment, context), hue];
-  };
-
-const goalLook = from('Goal from', 'goal');
-const person = (segment: ExplainedSegment, context: Context): Look => [
-  'Answer of a person',
-  crossed(segment, context),
-  'result',
-];
-
-const looks: Readonly<Record<string, (segment: ExplainedSegment, context: Context) => Look>> = {
-  system: (_, { explanation }) => [`Prompt of ${explanation.agent}`, 'agent file', 'file'],
-  tool: (segment) => [`Tool ${offeredTool(segment)}`, isGiven(segment) ? 'your request' : 'agent file', 'file'],
-  'given-tool': (segment, context) => [`Tool ${offeredTool(segment)}`, crossed(segment, context), 'goal'],
-  'listed-tool': (segment) => [
-    `Tool ${offeredTool(segment)}`,
-    `server ${ownOperation(segment, 'tools:') ?? 'unknown'}`,
-    'tool',
-  ],
-  goal: goalLook,
-  task: goalLook,
-  reply: (segment, { explanation }) => {
-    const [source] = segment.origin.of;
-    const op = source?.from === 'reply' ? source.no : -1;
-    const no = explanation.attempts.findIndex((one) => one.op === op) + 1;
-    return [no === 0 ? 'Own reply' : `Own reply, request ${count(no)}`, 'written in this room', 'work'];
-  },
-  'tool-result': (segment) => [`Output of ${calledTool(segment)}`, 'called in this room', 'tool'],
-  shorten: (segment) => [`Output of ${calledTool(segment)}, shortened`, 'called in this room', 'tool'],
-  'child-result': from('Result of', 'result'),
-  gather: from('Results of', 'result'),
-  denied: person,
-  answered: person,
-  edited: person,
-  mail: from('Message from', 'mail'),
-  received: from('Messages from', 'mail'),
-  'task-messages': from('Messages from', 'mail'),
-  routed: from('Context passed on by', 'mail'),
-  dependency: (segment, context) => {
-    const task = segment.trail.find((step) => step.type === 'task');
-    const name = task?.type === 'task' ? ` “${task.title}”` : '';
-    return [`Result of task${name}`, crossed(segment, context), 'mail'];
-  },
-  synthesis: (segment, context) => ['Results of all tasks', crossed(segment, context), 'mail'],
-  summary: (segment, context) => ['Older messages, summarised', crossed(segment, context), 'mail'],
-  compact: runtime('Older messages, compacted'),
-  recap: runtime('Older messages, compacted'),
-  history: from('Earlier messages from', 'goal'),
-  attachment: from('File from', 'goal'),
-  share: from('Shared by', 'goal'),
-  'shared-system': from('Prompt shared by', 'goal'),
-  note: runtime('Note of the runtime'),
-  deferred: runtime('Note of the runtime'),
-  'left-out': runtime('Note of the runtime'),
-  'last-turn': runtime('Note of the runtime'),
-  repair: runtime('Note of the runtime'),
-};
-
-const unknownLook = ({ origin }: ExplainedSegment): Look => [origin.rule, 'the runtime', 'file'];
 
 const groupNames: Readonly<Record<Hue, string>> = {
   file: 'agent file',

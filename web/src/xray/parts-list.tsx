@@ -1,7 +1,8 @@
 // The parts of one request: how much of the prompt each is, and what it says.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { count, formatBytes, plural } from '#headends/run-view';
+import { count, formatBytes } from '#headends/run-view';
+import { Button } from '../ui/parts.tsx';
 import { groupParts } from './origin.ts';
 import type { PartView, RequestView } from './origin.ts';
 import { findAll, sentenceAt } from './text-pieces.ts';
@@ -10,39 +11,17 @@ import type { Span } from './text-pieces.ts';
 /** The prompt as one bar, each part as long as it is large. */
 export const OriginBar = ({ parts, bytes }: Pick<RequestView, 'parts' | 'bytes'>) => (
   <div
-    class="origin-bar"
+    class="bar origin-bar"
     role="img"
     aria-label={groupParts(parts)
       .map((one) => `${one.name} ${count(one.bytes)} bytes`)
       .join(', ')}
   >
     {parts.map(({ id, hue, bytes: size }) => (
-      <i key={id} class={`hue-${hue}`} style={{ flexGrow: String(Math.max(size, bytes / 200)) }} />
+      <i key={id} class={`hue-${hue}`} style={{ flex: `${Math.max(size, bytes / 200)} 0 0` }} />
     ))}
   </div>
 );
-
-export const OriginLegend = ({ parts }: Pick<RequestView, 'parts'>) => (
-  <>
-    {groupParts(parts).map(({ hue, name, bytes }) => (
-      <span key={hue} class={`legend hue-${hue}`}>
-        {name} {formatBytes(bytes)}
-      </span>
-    ))}
-  </>
-);
-
-/** Computed from the record; a failing audit says the same in words. */
-export const Unattributed = ({ request, long }: { readonly request: RequestView; readonly long?: boolean }) => {
-  const { unattributed, agent, no } = request;
-  if (unattributed > 0)
-    return (
-      <strong class="hue-text hue-stop" role="alert">
-        {plural(unattributed, 'byte')} of {agent}, request {no} have no origin.
-      </strong>
-    );
-  return <span class="unattributed">{long === true ? '0 bytes unattributed' : '0 unattributed'}</span>;
-};
 
 /** Brings what is selected into sight: the sentence, or the part. */
 export const revealPart = (no: number): void => {
@@ -61,15 +40,15 @@ type PartProps = {
 };
 
 export const Part = ({ part, isSelected, whole, find, onPick, children }: PartProps) => (
-  <li class={`part hue-${part.hue} ${isSelected ? 'is-selected' : ''}`} id={`part-${part.no}`}>
-    <button type="button" class="part-title" aria-expanded={isSelected} onClick={() => onPick('')}>
-      <strong>{part.title}</strong> <span class="muted">{part.origin}</span>
-      <span class="part-bytes muted">{count(part.bytes)} B</span>
+  <li class={`part hue-${part.hue}${isSelected ? ' is-selected' : ''}`} id={`part-${part.no}`}>
+    <button type="button" class="plain line part-title" aria-expanded={isSelected} onClick={() => onPick('')}>
+      <strong class="cut">{part.title}</strong> <span class="muted small cut">{part.origin}</span>
+      <span class="at-end muted small">{count(part.bytes)} B</span>
     </button>
     {whole ? (
       <WholeText text={part.text} find={find} isSelected={isSelected} onPick={onPick} />
     ) : (
-      <pre class="part-text is-short" aria-hidden="true">
+      <pre class="part-text is-clamped is-short" aria-hidden="true">
         {part.text.slice(0, 400).replaceAll(/\s+/gu, ' ')}
       </pre>
     )}
@@ -101,9 +80,7 @@ const WholeText = ({ text, find, isSelected, onPick }: TextProps) => {
         {markText(shown, found, isSelected)}
       </pre>
       {!isClamped && shown.length < text.length ? (
-        <button type="button" class="button small" onClick={() => setWhole(true)}>
-          Show all {formatBytes(text.length)}
-        </button>
+        <Button onClick={() => setWhole(true)}>Show all {formatBytes(text.length)}</Button>
       ) : null}
     </>
   );

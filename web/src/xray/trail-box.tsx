@@ -1,9 +1,8 @@
 // The trail of the selected sentence or part, and where else it is.
-import { address, go } from '../address.ts';
 import type { RunStore } from '../run-store.ts';
 import { Problem } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { explain, namesIn, outputsIn } from './inspected.ts';
+import { explain, goTo, namesIn, outputsIn } from './inspected.ts';
 import { wordsOf } from './text-pieces.ts';
 import { buildTrail } from './trail.ts';
 import type { TrailStart, TrailStop } from './trail.ts';
@@ -13,7 +12,7 @@ type TrailProps = { readonly store: RunStore; readonly start: TrailStart };
 
 const contextOf = (store: RunStore) => ({
   view: store.view,
-  nameOf: namesIn(store.view),
+  nameOf: namesIn(store),
   explain: (cell: string) => explain(store, cell),
   outputOf: outputsIn(store),
 });
@@ -29,7 +28,7 @@ export const Trail = ({ store, start }: TrailProps) => {
   if (error !== null) return <Problem error={error} />;
   return (
     <div class="trail-body">
-      <ol class="trail">
+      <ol class="rows trail">
         {value?.map((stop, at) => (
           <Stop key={at} stop={stop} />
         ))}
@@ -39,25 +38,22 @@ export const Trail = ({ store, start }: TrailProps) => {
   );
 };
 
-const open = ({ cell, op, crossing }: TrailStop): void => {
-  const { part: _part, find: _find, xray, cell: _cell, op: _op, crossing: _crossing, ...rest } = address.value;
-  if (crossing !== undefined) go({ ...rest, crossing });
-  else if (cell !== undefined) go({ ...rest, cell, ...(op === undefined ? {} : { op }), ...(xray ? { xray } : {}) });
-};
+const open = ({ cell, op, crossing }: TrailStop): void =>
+  goTo(crossing === undefined ? { cell, op } : { crossing, xray: undefined });
 
 const Stop = ({ stop }: { readonly stop: TrailStop }) => {
   const { title, about, text, hue, round, cell, crossing } = stop;
   const opens = crossing !== undefined || (cell !== undefined && title !== 'You are here');
   return (
-    <li class={`stop hue-${hue} ${round ? 'is-round' : ''}`}>
+    <li class={`stop hue-${hue}${round ? ' is-round' : ''}`}>
       {opens ? (
-        <button type="button" class="stop-title" onClick={() => open(stop)}>
+        <button type="button" class="plain strong" onClick={() => open(stop)}>
           {title}
         </button>
       ) : (
-        <strong class="stop-title">{title}</strong>
+        <strong>{title}</strong>
       )}
-      <span class="muted">{about}</span>
+      <div class="muted small">{about}</div>
       {text === undefined ? null : <pre class="part-text">{text.slice(0, 2_000)}</pre>}
     </li>
   );
@@ -74,12 +70,12 @@ const Elsewhere = ({ store, start }: TrailProps) => {
     const explanations = [];
     for (const { cell } of looked) explanations.push(await explain(store, cell));
     const { view, nameOf, outputOf } = contextOf(store);
-    return findWhereabouts(words, start, { view, explanations, outputOf, nameOf: (cell) => nameOf(cell as never) });
+    return findWhereabouts(words, start, { view, explanations, outputOf, nameOf });
   }, [store.run, start.cell, start.op, words, store.state.value]);
-  if (value === null) return <p class="elsewhere muted" aria-busy="true" />;
+  if (value === null) return <p class="elsewhere muted small" aria-busy="true" />;
   const { also, notIn } = value;
   return (
-    <p class="elsewhere muted">
+    <p class="elsewhere muted small">
       {also.length === 0 ? 'Nowhere else. ' : null}
       {also.map((one, at) => (
         <>

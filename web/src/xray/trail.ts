@@ -6,24 +6,24 @@
 import type { Explanation, ExplainedSegment, TrailStep } from '#contracts';
 import { count } from '#headends/run-view';
 import type { RunView } from '#headends/run-view';
-import { crossingHue, toolTitle } from './hues.ts';
-import { crossingsInto, describePart, ruleFamily } from './origin.ts';
-import type { Hue, NameOf } from './hues.ts';
+import { crossingInk, toolText } from '../rooms/texts.ts';
+import { crossingsInto, describePart, replyOf, ruleFamily } from './origin.ts';
+import type { NameOf } from './origin.ts';
 import { wordsOf } from './text-pieces.ts';
 
 /** One stop of a trail. `round`: it was brought from elsewhere. */
 export type TrailStop = {
   readonly title: string;
   readonly about: string;
-  readonly text?: string;
+  readonly hue: string;
+  readonly text?: string | undefined;
   /** In a trail on one line: `lead, request 1`; absent: it is left out there. */
   readonly short?: string;
-  readonly hue: Hue;
-  readonly round: boolean;
+  readonly round?: boolean;
   /** Where it happened, if it can be opened. */
   readonly cell?: string;
   readonly op?: number;
-  readonly crossing?: string;
+  readonly crossing?: string | undefined;
 };
 
 export type TrailContext = {
@@ -48,191 +48,149 @@ export const shortTrail = (stops: readonly TrailStop[]): readonly string[] =>
 
 const stopsMax = 40;
 
-/** Where a trail goes on: a part of a prompt, or what a model wrote in a request. */
-type Next =
-  | { readonly type: 'segment'; readonly cell: string; readonly segment: number }
-  | { readonly type: 'reply'; readonly cell: string; readonly op: number }
-  | { readonly type: 'goal'; readonly cell: string };
+/** Where a trail goes on: a part of a prompt, what a model wrote in a request, or else what the room was asked. */
+type Next = { readonly cell: string; readonly segment?: number; readonly op?: number };
+
+/** A trail under way: each step adds its stops. */
+type Walk = TrailContext & { readonly words: string; add(...stop: StopArguments): void };
+
+type StopArguments = [title: string, about: string, hue: string, more?: Partial<TrailStop>];
 
 export const buildTrail = async (context: TrailContext, start: TrailStart): Promise<readonly TrailStop[]> => {
-  const stops: TrailStop[] = [await firstStop(context, start)];
-  const words = wordsOf(start.find);
+  const { cell, op, segment, find } = start;
+  const stops: TrailStop[] = [];
+  const add: Walk['add'] = (title, about, hue, more) => void stops.push({ title, about, hue, ...more });
+  const walk: Walk = { ...context, words: wordsOf(find), add };
+  const { attempts } = await context.explain(cell);
+  const no = attempts.findIndex((one) => one.op === op);
+  const shown = attempts[no]?.segments ?? [];
+  add(
+    'You are here',
+    `${context.nameOf(cell)}, request ${no + 1}, part ${shown.indexOf(segment) + 1} of ${shown.length}`,
+    'goal',
+    { short: 'this', text: find === '' ? undefined : `“${find}”`, round: true, cell, op },
+  );
   const visited = new Set<string>();
-  let next: Next | null = { type: 'segment', cell: start.cell, segment: start.segment };
-  while (next !== null && stops.length < stopsMax) {
+  for (let next: Next | null = { cell, segment }; next !== null && stops.length < stopsMax;) {
     const key = JSON.stringify(next);
     if (visited.has(key)) break;
     visited.add(key);
-    const walked = await walk(context, next, words);
-    stops.push(...walked.stops);
-    next = walked.next;
+    next = await step(walk, next);
   }
   return stops;
 };
 
-const firstStop = async (context: TrailContext, { cell, op, segment, find }: TrailStart): Promise<TrailStop> => {
-  const { attempts, agent } = await context.explain(cell);
-  const no = attempts.findIndex((one) => one.op === op);
-  const shown = attempts[no]?.segments ?? [];
-  const place = `part ${shown.indexOf(segment) + 1} of ${shown.length}`;
-  const about = `${agent}, request ${no + 1}, ${place}`;
-  return {
-    title: 'You are here',
-    about,
-    short: 'this',
-    ...(find === '' ? {} : { text: `“${find}”` }),
-    hue: 'goal',
-    round: true,
-    cell,
-    op,
-  };
+const step = async (walk: Walk, { cell, segment: wanted, op }: Next): Promise<Next | null> => {
+  const explanation = await walk.explain(cell);
+  if (op !== undefined) return sourceOfReply(walk, explanation, op);
+  if (wanted === undefined) return walkGoal(walk, cell);
+  const segment = explanation.segments.find(({ id }) => id === wanted);
+  return segment === undefined ? null : walkSegment(walk, explanation, segment);
 };
 
-type Walked = { readonly stops: readonly TrailStop[]; readonly next: Next | null };
-
-const walk = async (context: TrailContext, at: Next, words: string): Promise<Walked> => {
-  if (at.type === 'goal') return walkGoal(context, at.cell);
-  const explanation = await context.explain(at.cell);
-  if (at.type === 'reply') return { stops: [], next: sourceOfReply(explanation, at, words) };
-  const segment = explanation.segments.find(({ id }) => id === at.segment);
-  return segment === undefined ? { stops: [], next: null } : walkSegment(context, { explanation, segment, words });
-};
-
-type At = { readonly explanation: Explanation; readonly segment: ExplainedSegment; readonly words: string };
-
-const walkSegment = (context: TrailContext, at: At): Walked => {
-  const { explanation, segment } = at;
-  if (crossingsInto(segment, explanation.cell).length > 0) return walkCrossing(context, at);
-  const earlier = segment.trail.filter((step) => step.type === 'segment');
-  if (earlier.length > 0) return walkEarlier(context, at, earlier);
-  const call = segment.trail.find((step) => step.type === 'operation' && !step.name.startsWith('model:'));
-  if (call?.type === 'operation') return walkCall(context, at, call);
-  const reply = segment.trail.find((step) => step.type === 'operation');
-  if (reply?.type === 'operation') {
-    const stop = replyStop(at, reply.op, `${explanation.agent} wrote it`);
-    return { stops: [stop], next: { type: 'reply', cell: explanation.cell, op: reply.op } };
+const walkSegment = async (walk: Walk, explanation: Explanation, segment: ExplainedSegment): Promise<Next | null> => {
+  const { cell } = explanation;
+  const { title, origin } = describePart(segment, { explanation, nameOf: walk.nameOf, no: 0 });
+  const asking = replyOf(segment);
+  if (crossingsInto(segment, cell).length > 0) return walkCrossing(walk, cell, segment, asking);
+  const earlier = segment.trail.flatMap((one) => (one.type === 'segment' ? [one.id] : []));
+  if (earlier.length > 0) {
+    // Older parts that were made shorter.
+    const holds = (id: number): boolean =>
+      walk.words !== '' && explanation.segments.find((one) => one.id === id)!.text.includes(walk.words);
+    walk.add(title, `from ${earlier.length === 1 ? 'an earlier part' : `${earlier.length} earlier parts`}`, 'file');
+    return { cell, segment: earlier.find(holds) ?? earlier[0]! };
   }
-  return { stops: [fileStop(context, at)], next: null };
+  const operations = segment.trail.filter((one) => one.type === 'operation');
+  const call = operations.find(({ name }) => !name.startsWith('model:'));
+  if (call !== undefined) return walkCall(walk, explanation, segment, call, asking);
+  if (operations[0] !== undefined) return wrote(walk, cell, operations[0].op, 'wrote it');
+  walkFile(walk, segment, title, origin, cell);
+  return null;
 };
 
 /** The end of a trail in a file, or in the runtime itself. */
-const fileStop = (context: TrailContext, { explanation, segment }: At): TrailStop => {
-  const { title, origin } = describePart(segment, { explanation, nameOf: context.nameOf, no: 0 });
-  const skill = segment.trail.find((step) => step.type === 'skill');
-  if (skill?.type === 'skill')
-    return stop(`Skill ${skill.skill} of ${skill.agent}`, 'agent file', 'file', { short: 'a skill' });
-  if (origin === 'agent file')
-    return stop(`The agent file of ${explanation.agent} says so`, title, 'file', { short: origin });
-  return origin === 'your request'
-    ? stop('It came with your request', title, 'file', { short: 'you' })
-    : stop('The runtime wrote it', title, 'file', { short: 'the runtime' });
+const walkFile = (walk: Walk, { trail }: ExplainedSegment, title: string, origin: string, cell: string): void => {
+  const skill = trail.find((one) => one.type === 'skill');
+  if (skill !== undefined)
+    walk.add(`Skill ${skill.skill} of ${skill.agent}`, 'agent file', 'file', { short: 'a skill' });
+  else if (origin === 'agent file')
+    walk.add(`The agent file of ${walk.nameOf(cell)} says so`, title, 'file', { short: origin });
+  else if (origin === 'your request') walk.add('It came with your request', title, 'file', { short: 'you' });
+  else walk.add('The runtime wrote it', title, 'file', { short: 'the runtime' });
 };
 
-const stop = (title: string, about: string, hue: Hue, more: Partial<TrailStop> = {}): TrailStop => ({
-  title,
-  about,
-  hue,
-  round: false,
-  ...more,
-});
-
-const replyStop = ({ explanation }: At, op: number, title: string, text?: string): TrailStop => {
-  const no = explanation.attempts.findIndex((one) => one.op === op) + 1;
-  const about = `operation ${op}, ${no === 0 ? 'own reply' : `request ${no}`}`;
-  const short = no === 0 ? explanation.agent : `${explanation.agent}, request ${no}`;
-  return stop(title, about, 'work', { short, cell: explanation.cell, op, ...(text === undefined ? {} : { text }) });
+/** The reply of a room in which it did something. The trail goes on with what it saw. */
+const wrote = async (walk: Walk, cell: string, op: number, did: string, text?: string): Promise<Next> => {
+  const { attempts } = await walk.explain(cell);
+  const no = attempts.findIndex((one) => one.op === op) + 1;
+  const request = no === 0 ? '' : `, request ${no}`;
+  const name = walk.nameOf(cell);
+  walk.add(`${name} ${did}`, `operation ${op}${request}`, 'work', { short: `${name}${request}`, cell, op, text });
+  return { cell, op };
 };
 
-type Operation = Extract<TrailStep, { type: 'operation' }>;
+type Step<Type> = Extract<TrailStep, { type: Type }>;
 
 /** A tool answered what a reply of this room asked; a server listed its tools. */
-const walkCall = ({ view }: TrailContext, at: At, { op, name }: Operation): Walked => {
-  const { explanation, segment } = at;
-  const { cell, agent } = explanation;
+const walkCall = async (
+  walk: Walk,
+  { cell, segments }: Explanation,
+  { text }: ExplainedSegment,
+  { op, name }: Step<'operation'>,
+  asking: number | undefined,
+): Promise<Next | null> => {
   const called = name.slice(name.indexOf(':') + 1);
-  if (name.startsWith('tools:'))
-    return {
-      stops: [stop(`Server ${called} listed it`, `operation ${op}`, 'tool', { short: `server ${called}`, cell, op })],
-      next: null,
-    };
-  const bytes = view.cells.get(cell)?.calls.find((one) => one.op === op)?.bytesOut;
+  if (name.startsWith('tools:')) {
+    walk.add(`Server ${called} listed it`, `operation ${op}`, 'tool', { short: `server ${called}`, cell, op });
+    return null;
+  }
+  const bytes = walk.view.cells.get(cell)?.calls.find((one) => one.op === op)?.bytesOut;
   // What is too long to show whole says at its end how much of it is shown.
-  const said = /first (\d+) shown/u.exec(segment.text.slice(-300))?.[1];
-  const shown = said === undefined ? new TextEncoder().encode(segment.text).length : Number(said);
+  const said = /first (\d+) shown/u.exec(text.slice(-300))?.[1];
+  const shown = said === undefined ? new TextEncoder().encode(text).length : Number(said);
   const cut = bytes !== undefined && bytes > shown ? `, ${count(shown)} shown` : '';
   const size = bytes === undefined ? '' : `, ${count(bytes)} bytes out${cut}`;
-  const short = toolTitle(called);
-  const answered = stop(`${short} answered`, `operation ${op}${size}`, 'tool', { short, cell, op });
-  const asking = segment.origin.of.find(({ from }) => from === 'reply');
-  if (asking?.from !== 'reply') return { stops: [answered], next: { type: 'goal', cell } };
-  const call = callText(explanation, asking.no, called);
-  const asked = replyStop(at, asking.no, `${agent} asked for it`, call);
-  return { stops: [answered, asked], next: { type: 'reply', cell, op: asking.no } };
-};
-
-/** The arguments of a call, as the part that shows the reply has them. */
-const callText = ({ segments }: Explanation, op: number, tool: string): string | undefined => {
-  const isReply = ({ origin }: ExplainedSegment): boolean =>
-    ruleFamily(origin.rule) === 'reply' && origin.of.some((one) => one.from === 'reply' && one.no === op);
-  const line = segments
-    .find(isReply)
-    ?.text.split('\n')
-    .find((one) => one.startsWith(`${tool} `));
-  return line?.slice(tool.length + 1);
-};
-
-/** Older parts that were made shorter. */
-const walkEarlier = (context: TrailContext, at: At, steps: readonly TrailStep[]): Walked => {
-  const { explanation, segment, words } = at;
-  const ids = steps.flatMap((step) => (step.type === 'segment' ? [step.id] : []));
-  const holds = (id: number): boolean =>
-    words !== '' && explanation.segments.find((one) => one.id === id)?.text.includes(words) === true;
-  const { title } = describePart(segment, { explanation, nameOf: context.nameOf, no: 0 });
-  const about = `from ${ids.length === 1 ? 'an earlier part' : `${ids.length} earlier parts`}`;
-  const next = ids.find(holds) ?? ids[0]!;
-  return { stops: [stop(title, about, 'file')], next: { type: 'segment', cell: explanation.cell, segment: next } };
+  const short = toolText(called);
+  walk.add(`${short} answered`, `operation ${op}${size}`, 'tool', { short, cell, op });
+  if (asking === undefined) return { cell };
+  // The arguments of the call, as the part that shows the reply has them.
+  const reply = segments.find((one) => ruleFamily(one.origin.rule) === 'reply' && replyOf(one) === asking);
+  const lines = reply?.text.split('\n');
+  const call = lines?.find((one) => one.startsWith(`${called} `))?.slice(called.length + 1);
+  return wrote(walk, cell, asking, 'asked for it', call);
 };
 
 /** Several may have crossed together: the trail follows the one that holds the words. */
-const walkCrossing = (context: TrailContext, at: At): Walked => {
-  const { explanation, segment, words } = at;
-  const { cell } = explanation;
+const walkCrossing = async (
+  walk: Walk,
+  cell: string,
+  segment: ExplainedSegment,
+  asking: number | undefined,
+): Promise<Next | null> => {
   const all = crossingsInto(segment, cell);
-  const holds = (from: string): boolean => words !== '' && context.outputOf(from)?.includes(words) === true;
+  const holds = (from: string): boolean => walk.words !== '' && walk.outputOf(from)?.includes(walk.words) === true;
   const chosen = all.length === 1 ? all[0] : all.find(({ from }) => holds(from));
-  if (chosen === undefined) {
-    const names = all.map(({ from }) => context.nameOf(from)).join(', ');
-    const stops = [stop(`${all.length} crossed together`, `from ${names}`, crossingHue(all[0]!.kind), { round: true })];
-    const asking = segment.origin.of.find(({ from }) => from === 'reply');
-    if (asking?.from !== 'reply') return { stops, next: { type: 'goal', cell } };
-    const asked = replyStop(at, asking.no, `${explanation.agent} asked for them`);
-    return { stops: [...stops, asked], next: { type: 'reply', cell, op: asking.no } };
-  }
-  return fromCrossing(context, chosen, senderOperation(context, segment.trail, chosen));
+  if (chosen !== undefined) return fromCrossing(walk, chosen, senderOf(walk, segment.trail, chosen));
+  const names = all.map(({ from }) => walk.nameOf(from)).join(', ');
+  const hue = crossingInk({ kind: all[0]!.kind, refused: null });
+  walk.add(`${all.length} crossed together`, `from ${names}`, hue, { round: true });
+  return asking === undefined ? { cell } : wrote(walk, cell, asking, 'asked for them');
 };
 
-type Crossing = Extract<TrailStep, { type: 'crossing' }>;
+type Crossing = Step<'crossing'>;
 
 /** The request in whose reply a sender wrote it. For a message: the newest reply before it was sent. */
-const senderOperation = (
-  { view }: TrailContext,
-  trail: readonly TrailStep[],
-  { kind, from, to, sha256 }: Crossing,
-): Next | null => {
+const senderOf = ({ view }: Walk, trail: readonly TrailStep[], { kind, from, to, sha256 }: Crossing): Next | null => {
   if (from === 'outside') return null;
   if (kind === 'message' || kind === 'broadcast') {
     const sentAt = view.crossings.find((one) => one.sha256 === sha256 && one.to === to)?.at ?? Infinity;
-    const wrote = view.cells.get(from)?.requests.findLast(({ endedAt }) => endedAt !== null && endedAt <= sentAt);
-    if (wrote !== undefined) return { type: 'reply', cell: from, op: wrote.op };
+    const reply = view.cells.get(from)?.requests.findLast(({ endedAt }) => endedAt !== null && endedAt <= sentAt);
+    if (reply !== undefined) return { cell: from, op: reply.op };
   }
-  const [, ...after] = trail.slice(
-    trail.findIndex((step) => step.type === 'crossing' && step.sha256 === sha256 && step.from === from),
-  );
-  const task = after[0]?.type === 'task' ? after[0] : undefined;
-  const wrote = task === undefined ? after[0] : after[1];
-  return wrote?.type === 'operation' && wrote.cell !== to
-    ? { type: 'reply', cell: wrote.cell, op: wrote.op }
-    : { type: 'goal', cell: from };
+  const at = trail.findIndex((one) => one.type === 'crossing' && one.sha256 === sha256 && one.from === from);
+  const by = trail[at + 1]?.type === 'task' ? trail[at + 2] : trail[at + 1];
+  return by?.type === 'operation' && by.cell !== to ? { cell: by.cell, op: by.op } : { cell: from };
 };
 
 const asked: Readonly<Record<string, string>> = {
@@ -243,58 +201,43 @@ const asked: Readonly<Record<string, string>> = {
   share: 'You gave it as instructions',
 };
 
-const title = (kind: string): string => `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
-
 const fromCrossing = (
-  { view, nameOf }: TrailContext,
+  walk: Walk,
   { kind, from, to, grant, bytes, sha256 }: Pick<Crossing, 'kind' | 'from' | 'to' | 'grant' | 'bytes' | 'sha256'>,
   next: Next | null,
-): Walked => {
+): Next | null | Promise<Next> => {
+  const { view, nameOf } = walk;
   const crossing = view.crossings.find((one) => one.sha256 === sha256 && one.to === to)?.id;
-  const text = kind === 'goal' && to !== 'outside' ? view.cells.get(to)?.goal : undefined;
-  const more = { ...(text ? { text } : {}), ...(crossing === undefined ? {} : { crossing }) };
+  const text = (kind === 'goal' && to !== 'outside' && view.cells.get(to)?.goal) || undefined;
   const size = `${count(bytes)} bytes, sha256 ${sha256.slice(0, 8)}`;
-  const hue = crossingHue(kind);
-  if (from === 'outside')
-    return { stops: [stop(asked[kind] ?? 'You wrote it', size, 'file', { short: 'you', ...more })], next: null };
-  const arrived = stop(`${title(kind)} crossed from ${nameOf(from)}`, `grant ${grant}, ${size}`, hue, {
-    round: true,
-    ...more,
-  });
-  if (next?.type !== 'reply') return { stops: [arrived], next };
-  const { cell, op } = next;
-  const no = view.cells.get(cell as never)?.requests.findIndex((one) => one.op === op) ?? -1;
-  const wrote = stop(
-    `${nameOf(cell as never)} wrote ${kind === 'goal' || kind === 'result' ? `that ${kind}` : 'it'}`,
-    `operation ${op}${no < 0 ? '' : `, request ${no + 1}`}`,
-    'work',
-    { short: `${nameOf(cell as never)}${no < 0 ? '' : `, request ${no + 1}`}`, cell, op },
-  );
-  return { stops: [arrived, wrote], next };
+  if (from === 'outside') {
+    walk.add(asked[kind] ?? 'You wrote it', size, 'file', { short: 'you', text, crossing });
+    return null;
+  }
+  const title = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)} crossed from ${nameOf(from)}`;
+  const hue = crossingInk({ kind, refused: null });
+  walk.add(title, `grant ${grant}, ${size}`, hue, { round: true, text, crossing });
+  if (next?.op === undefined) return next;
+  return wrote(walk, next.cell, next.op, kind === 'goal' || kind === 'result' ? `wrote that ${kind}` : 'wrote it');
 };
 
 /** What a room was asked: how a trail goes on where nothing else is known. */
-const walkGoal = (context: TrailContext, cell: string): Walked => {
-  const goal = context.view.crossings.find(({ kind, to, grant }) => to === cell && kind === 'goal' && grant !== null);
-  if (goal === undefined) return { stops: [], next: null };
-  const { kind, from, to, bytes } = goal;
-  const crossing = { kind, from, to, bytes, grant: goal.grant ?? '', sha256: (goal.sha256 ?? '') as never };
-  return fromCrossing(context, crossing, from === 'outside' ? null : { type: 'goal', cell: from });
+const walkGoal = (walk: Walk, cell: string): Next | null | Promise<Next> => {
+  const goal = walk.view.crossings.find(({ kind, to, grant }) => to === cell && kind === 'goal' && grant !== null);
+  return goal === undefined
+    ? null
+    : fromCrossing(walk, { ...goal, grant: goal.grant ?? '', sha256: goal.sha256 ?? '' }, { cell: goal.from });
 };
 
 const outOfFile = new Set(['system', 'tool', 'listed-tool']);
 const requests = new Set(['goal', 'task', 'mail', 'received']);
 
 /** The part of its prompt that holds the words, or what it was asked last. */
-const sourceOfReply = (
-  { attempts, segments, cell }: Explanation,
-  { op }: { readonly op: number },
-  words: string,
-): Next | null => {
+const sourceOfReply = ({ words }: Walk, { attempts, segments, cell }: Explanation, op: number): Next => {
   const shown = attempts.find((one) => one.op === op)?.segments ?? [];
   const parts = segments.filter(({ id, origin }) => shown.includes(id) && !outOfFile.has(ruleFamily(origin.rule)));
   const found =
     (words === '' ? undefined : parts.find(({ text }) => text.includes(words))) ??
     parts.findLast(({ origin }) => requests.has(ruleFamily(origin.rule)));
-  return found === undefined ? { type: 'goal', cell } : { type: 'segment', cell, segment: found.id };
+  return found === undefined ? { cell } : { cell, segment: found.id };
 };
