@@ -48,7 +48,7 @@ export const Summary = ({ store }: Props) => {
 type TableProps = { readonly titles: readonly string[]; readonly children: preact.ComponentChildren };
 
 const Table = ({ titles, children }: TableProps) => (
-  <div class="figures-scroll">
+  <div class="figures-scroll" tabIndex={0} role="region" aria-label={`By ${titles[0]!.toLowerCase()}`}>
     <table class="figures">
       <thead>
         <tr>
