@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { browserMissing, openStudio, openTab, operatorToken } from './browser.ts';
 import type { TabOptions } from './browser.ts';
 import { openExamples } from './example-runs.ts';
-import type { ExampleStudio } from './example-runs.ts';
-import { chatOf, standsAs, turnOf, until } from './page-driver.ts';
+import { standsAs, until } from './page-driver.ts';
+import { openView, pageSizes, views } from './views.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -26,76 +26,26 @@ const violationsIn = async (page: Page): Promise<readonly string[]> => {
   );
 };
 
-type View = {
-  readonly name: string;
-  readonly address: (studio: ExampleStudio) => string;
-  /** Until it is drawn. */
-  readonly ready: (page: Page) => Promise<void>;
-};
-
-const seen = (text: string | RegExp) => (page: Page) => page.getByText(text).first().waitFor();
-const inTab = (pane: string, ready: View['ready'], agent: keyof ExampleStudio['runs'] = 'lead'): View => ({
-  name: pane,
-  address: ({ runs }) => `/chat?run=${runs[agent]}&pane=${pane}`,
-  ready,
-});
-
-const views: readonly View[] = [
-  {
-    name: 'a new chat',
-    address: () => '/chat?agent=lead',
-    ready: (page) => chatOf(page).getByRole('textbox').first().waitFor(),
-  },
-  {
-    name: 'chat and rooms',
-    address: ({ runs }) => `/chat?run=${runs.lead}`,
-    ready: (page) => turnOf(page).getByText('Use SQLite for records').waitFor(),
-  },
-  inTab('rooms', (page) => page.getByText('4 rooms, 8 crossings, all granted.').waitFor({ state: 'attached' })),
-  inTab('tree', (page) => page.getByRole('treegrid').waitFor({ state: 'attached' })),
-  inTab('tasks', (page) => page.getByText('researcher').first().waitFor({ state: 'attached' }), 'editorial'),
-  inTab(
-    'mail',
-    (page) => page.getByRole('table', { name: 'Messages, oldest first' }).waitFor({ state: 'attached' }),
-    'game-master',
-  ),
-  inTab('transcript', (page) =>
-    page.getByText('You lead a small research team.').first().waitFor({ state: 'attached' }),
-  ),
-  inTab('windows', (page) => page.locator('.window-bar').first().waitFor({ state: 'attached' })),
-  inTab('summary', (page) => page.getByRole('heading', { name: 'Models' }).waitFor({ state: 'attached' })),
-  inTab('audit', (page) => page.getByText('Everything that is recorded holds.').waitFor({ state: 'attached' })),
-  { name: 'X-ray', address: ({ runs }) => `/chat?run=${runs.lead}&xray&part=1`, ready: seen('0 bytes unattributed') },
-  {
-    name: 'what if',
-    address: ({ runs }) => `/chat?run=${runs.lead}&with=`,
-    ready: (page) => page.getByRole('heading', { name: 'What if' }).waitFor(),
-  },
-  {
-    name: 'two runs side by side',
-    address: ({ runs }) => `/chat?run=${runs.lead}&with=${runs.editorial}`,
-    ready: (page) => page.getByRole('region', { name: 'What changed' }).waitFor(),
-  },
-  { name: 'a question', address: ({ runs }) => `/chat?run=${runs.desk}`, ready: seen('mailer wants to use mail/send') },
-  { name: 'questions', address: () => '/questions', ready: seen('1 question waits') },
-  {
-    name: 'runs',
-    address: () => '/runs',
-    ready: (page) => page.getByRole('table', { name: 'Runs, newest first' }).waitFor(),
-  },
-  {
-    name: 'agents',
-    address: () => '/agents?agent=lead',
-    ready: seen('Answers a question with the help of three researchers.'),
-  },
-  {
-    name: 'an unknown run',
-    address: () => '/chat?run=r-nowhere',
-    ready: seen('There is no such run in this workspace.'),
-  },
-];
-
-const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } } as const;
+/** A page that scrolls sideways, and what of the heads of its panes runs out of them or over something else. */
+const cutOff = `(() => {
+  const wide = document.documentElement.scrollWidth > innerWidth ? ['the page scrolls sideways'] : [];
+  const heads = [...document.querySelectorAll('.header, .xray-head, .what-if-head')].filter((one) => one.offsetWidth > 0);
+  const problems = heads.flatMap((head) => {
+    const { right } = head.getBoundingClientRect();
+    const boxes = [...head.children]
+      .map((child) => ({ name: child.className || child.tagName, box: child.getBoundingClientRect() }))
+      .filter(({ box }) => box.width > 1 && box.height > 1);
+    return boxes.flatMap(({ name, box }, at) => [
+      ...(box.right > right + 1 ? [head.className + ': ' + name + ' runs out'] : []),
+      ...boxes
+        .slice(at + 1)
+        .filter(({ box: other }) => Math.min(box.right, other.right) - Math.max(box.left, other.left) > 1
+          && Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 1)
+        .map((other) => head.className + ': ' + name + ' lies over ' + other.name),
+    ]);
+  });
+  return [...wide, ...problems];
+})()`;
 
 describe.skipIf(browserMissing !== null)('the page', () => {
   test.each([
@@ -103,27 +53,25 @@ describe.skipIf(browserMissing !== null)('the page', () => {
     ['wide', 'dark'],
     ['narrow', 'light'],
     ['narrow', 'dark'],
-  ] as const)('has no view in which axe finds something, %s and %s', async (size, colorScheme) => {
+  ] as const)('has no view in which axe finds something or a head is cut off, %s and %s', async (size, colorScheme) => {
     const studio = await openExamples(['lead', 'game-master', 'editorial', 'desk']);
     const options: TabOptions = {
-      viewport: sizes[size],
+      viewport: pageSizes[size],
       colorScheme,
       hasTouch: size === 'narrow',
       reducedMotion: 'reduce',
     };
     const { page } = await openTab(studio.link(operatorToken, '/runs'), options);
     const found: Record<string, readonly string[]> = {};
-    for (const { name, address, ready } of views) {
+    for (const view of views) {
+      const { name } = view;
+      await openView(page, view, { url: studio.url, token: operatorToken, runs: studio.runs }).catch(
+        (error: unknown) => void (found[`${name} is not there`] = [String(error).slice(0, 300)]),
+      );
       // The policy of the page allows no script of others; the browser itself may.
-      await page.goto('about:blank');
-      await page.goto(`${studio.url}/#token=${operatorToken}&${address(studio)}`);
-      const bar = page.getByRole('navigation', { name: 'Parts of the page' });
-      if (size === 'narrow' && address(studio).includes('pane='))
-        await bar.getByRole('button', { name: 'Rooms' }).click();
-      await ready(page).catch((error: unknown) => void (found[`${name} is not there`] = [String(error).slice(0, 300)]));
       await page.evaluate(axe);
-      const violations = await violationsIn(page);
-      if (violations.length > 0) found[name] = violations;
+      const problems = [...(await violationsIn(page)), ...(await page.evaluate<readonly string[]>(cutOff))];
+      if (problems.length > 0) found[name] = problems;
     }
     expect(found).toEqual({});
   });
@@ -134,7 +82,7 @@ describe.skipIf(browserMissing !== null)('the page', () => {
       [operatorToken, 'Every agent in a room of its own'],
       ['clo_wrong_wrong_wrong_wrong_wrong_wrong', 'This link has expired. Start studio again.'],
     ] as const)
-      for (const viewport of [sizes.wide, sizes.narrow]) {
+      for (const viewport of [pageSizes.wide, pageSizes.narrow]) {
         const { page } = await openTab(studio.link(token, '/chat'), { viewport });
         await page.getByRole('heading', { name: words }).waitFor();
         await page.evaluate(axe);

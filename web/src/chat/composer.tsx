@@ -35,6 +35,9 @@ const shownRun = () => {
   return { id, isWorking: !isOver && !(isResident && root.idle), isResident };
 };
 
+/** Whether the shown run waits for a person. */
+const isAsking = (): boolean => [...(run.value?.view.questions.values() ?? [])].some(({ state }) => state === null);
+
 const budgetKey = 'cloister.budget';
 
 const storedBudget = (): { tokens: string; usd: string } => {
@@ -168,12 +171,13 @@ const MessageField = ({ agent: { name, input }, isWorking, isResident, onSubmit,
   }, []);
   const takesJson = input?.format === 'json';
   const waits = isWorking && shownConversation.value !== null;
+  const state = isAsking() ? 'waits for an answer' : 'is working';
   const words = isResident
     ? `Write to ${name}…`
     : waits
-      ? `${name} is working. Your next message waits its turn.`
+      ? `${name} ${state}. Your next message waits its turn.`
       : isWorking
-        ? `${name} is working.`
+        ? `${name} ${state}.`
         : takesJson
           ? `A JSON object for ${name}: { … }`
           : `Ask ${name}…`;
