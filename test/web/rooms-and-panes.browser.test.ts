@@ -90,7 +90,7 @@ describe.skipIf(browserMissing !== null)('the rooms', () => {
     expect(page.url()).toMatch(/cell=[^&]+&op=\d+|op=\d+/u);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Requests' }).waitFor();
-    await page.getByText('0 bytes unattributed').waitFor();
+    await page.getByText('0 unattributed').waitFor();
     await page.keyboard.press('Escape');
     await rooms(page).waitFor();
   });
@@ -129,7 +129,7 @@ describe.skipIf(browserMissing !== null)('the X-ray', () => {
     const xray = xrayOf(page);
     await xray.getByText('0 unattributed').waitFor();
     await xray.getByRole('button', { name: 'Open', exact: true }).click();
-    await page.getByText('0 bytes unattributed').waitFor();
+    await page.getByText('0 unattributed').waitFor();
     const goal = page.locator('.part', { hasText: 'Goal from you' });
     await goal.getByRole('button').first().click();
     const trail = page.getByRole('region', { name: 'Trail' });
@@ -156,7 +156,7 @@ describe.skipIf(browserMissing !== null)('the X-ray', () => {
 
   test('finds text in a request, and says when there is none', async () => {
     const { page, complaints } = await openLead('&xray');
-    await page.getByText('0 bytes unattributed').waitFor();
+    await page.getByText('0 unattributed').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('SQLite');
     await page.locator('mark').first().waitFor();
