@@ -493,7 +493,10 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       const lead = change(wired.lead);
       // A changed child is known before anything begins, another model when it is asked.
       const tryToResume = async () =>
-        finish(wired, resume(whole.frames.slice(0, 12), () => lead, wired.world(dyingLog(more, Infinity))));
+        finish(
+          wired,
+          resume(whole.frames.slice(0, 12), () => lead, wired.world(dyingLog(more, Infinity))),
+        );
       await expect(tryToResume(), what).rejects.toMatchObject({ failure: { code: 'replay_differs' } });
       expect(wired.effects, what).toEqual({ tools: [], models: [] });
       expect(more, what).toEqual([]);
