@@ -58,12 +58,26 @@ export class RunSignals {
     const mayBeSent = command.do === 'send' && 'id' in given;
     if (mayBeSent && (await this.#isSent(run, signal.id))) return this.#receipt(signal, false);
     const isNew = await store.putSignal(signal);
-    // The run may have ended since: then its owner has removed the signal, or does not know of it.
-    if ((await this.#summaryOf(run))?.state === 'ended' && (await this.#isWaiting(signal))) {
+    // The run may have ended since: its owner removes the signal after that, or does not know of it.
+    const now = await this.#summaryOf(run);
+    if (now?.state === 'ended' && (await this.#isWaiting(signal))) {
       await store.removeSignal(run, signal.id);
-      throw endedError(run);
+      if (!(await this.#isCarriedOut(command, now))) throw endedError(run);
     }
     return this.#receipt(signal, isNew);
+  }
+
+  /** Whether a run that has ended did what it was asked: its owner may not have removed the signal yet. */
+  async #isCarriedOut(command: RunCommand, { run, status }: RunSummary): Promise<boolean> {
+    switch (command.do) {
+      case 'cancel':
+        return status === 'cancelled';
+      case 'send':
+        return readRunMail(await this.#ports.store.read(run)).some((one) => isSameMessage(one.id, command.id!));
+      // A run that was asked to finish has ended, and an answer's sender reads in the log what became of it.
+      default:
+        return true;
+    }
   }
 
   #receipt({ run, id }: Signal, isNew: boolean): SignalReceipt {

@@ -1,10 +1,11 @@
-// What becomes of a signal that the run of this process refuses: while it is left, while its store fails, and otherwise.
+// What becomes of a signal that the run of this process refuses: while it is left, while its store fails, and otherwise. And what its sender
+// is told if the run ends meanwhile.
 // invariants: signal-kept-until-durable
 import { expect, test } from 'vitest';
 import { memoryStore } from '#adapters/stores';
 import { CloisterError } from '#base';
 import type { ErrorCode, RunId } from '#base';
-import type { RunCommand } from '#contracts';
+import type { RunCommand, RunSummary, Store } from '#contracts';
 import { countingIds, virtualClock } from '#testkit';
 import type { AgentList } from '../../src/app/agent-list.ts';
 import type { LocalRunSession } from '../../src/app/run-session.ts';
@@ -74,4 +75,43 @@ test.for<[title: string, fake: FakeRun, kept: readonly string[]]>([
   ],
 ])('a signal %s', async ([, fake, kept]) => {
   expect(await carryOut(fake)).toEqual({ tried: 1, kept });
+});
+
+/** Puts a signal into a store whose run ends with this status while the signal is stored, before its owner has removed it. */
+const putWhileEnding = async (command: RunCommand, status: RunSummary['status']) => {
+  const store = memoryStore();
+  let state: RunSummary['state'] = 'running';
+  const ending: Store = {
+    ...store,
+    putSignal: async (signal) => {
+      const isNew = await store.putSignal(signal);
+      state = 'ended';
+      return isNew;
+    },
+    list: async () => [{ run, agent: 'lead', state, status } as RunSummary],
+    read: async () => [],
+    signals: (which) => store.signals(which),
+    removeSignal: (of, id) => store.removeSignal(of, id),
+  };
+  const ports = { store: ending, clock: virtualClock(), ids: countingIds(), resources: { redactFor: () => null } };
+  const signals = new RunSignals(ports, { findInTree: () => undefined } as unknown as AgentList);
+  const told = await signals.put(run, command, { by: 'ann' }).then(
+    () => 'done',
+    (error: unknown) => (error as CloisterError).code,
+  );
+  return { told, left: await store.signals(run) };
+};
+
+test.for<[title: string, command: RunCommand, status: RunSummary['status'], told: string]>([
+  ['cancelled, its canceller is told that it is', { do: 'cancel' }, 'cancelled', 'done'],
+  ['completed, its canceller is told that it had ended', { do: 'cancel' }, 'completed', 'run_ended'],
+  ['completed, whoever asked it to finish is told so', { do: 'finish' }, 'completed', 'done'],
+  [
+    'completed without the message, its sender is told that it had ended',
+    { do: 'send', text: 'Hi.' },
+    'completed',
+    'run_ended',
+  ],
+])('if a run ends as %s', async ([, command, status, told]) => {
+  expect(await putWhileEnding(command, status)).toEqual({ told, left: [] });
 });
