@@ -65,7 +65,7 @@ export type RunCommandTable<On> = {
   readonly [K in RunCommandName]: (on: On, command: RunCommand<K>) => RunCommandResults[K];
 };
 
-/** Commands that can be asked of a run of another process: they return nothing that only its owner knows, and can come twice. */
+/** Commands that can be asked of a run of another process: their senders need nothing that only its owner knows, and they can come twice. */
 export const canBeSignalled: Readonly<Record<RunCommandName, boolean>> = {
   cancel: true,
   send: true,
@@ -78,7 +78,7 @@ export const canBeSignalled: Readonly<Record<RunCommandName, boolean>> = {
   confirm: false,
   spawn: false,
   'add-tasks': false,
-  'add-tools': false,
+  'add-tools': true,
 };
 
 /** `to`: the name, session_id or agent name of one agent. Set either `to` or `topic`. */

@@ -223,7 +223,7 @@ export interface Cloister extends RunStarter, RunArchive {
    */
   answer(question: string, answer: QuestionAnswer, options?: AnswerOptions): Promise<AnswerReceipt>;
   /**
-   * Asks something of a run, whichever process owns it: `cancel`, `send` or `finish`. Resolves when that is on disk. The owner carries
+   * Asks something of a run, whichever process owns it: `cancel`, `send`, `finish`, or `add-tools` of its client. Resolves when that is on disk. The owner carries
    * it out soon, and whoever resumes the run if nobody owns it now; whether it is refused then, the log of the run shows. `id`: while a
    * signal of the run with this id waits, another one is ignored; default: the message's id, or one for commands that ask the same.
    * `by`: who asks; default: `operator`. Rejects with `run_unknown`, `run_ended`, `mailbox_full`, or if the command is invalid.

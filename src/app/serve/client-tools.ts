@@ -15,6 +15,7 @@ import type {
   Cloister,
   QuestionReport,
   RequestState,
+  RunCommand,
   RunSession,
   ToolDefinition,
   WaitingCall,
@@ -66,11 +67,11 @@ export class ClientTools {
     return { tools: tools.map((tool) => ({ ...tool, ...outside })) };
   }
 
-  /** Gives a run the tools of a later request that it does not have. */
-  async addLater(session: RunSession, tools: readonly ClientTool[]): Promise<void> {
-    if (tools.length === 0 || !this.#ports.clients.tools) return;
+  /** What gives a run the tools of a later request that it does not have; null: nothing does. Throws what `definitions` throws for them. */
+  laterTools(tools: readonly ClientTool[] = []): RunCommand<'add-tools'> | null {
+    if (tools.length === 0 || !this.#ports.clients.tools) return null;
     checkTools(tools);
-    await session.do({ do: 'add-tools', tools, timeoutMs: this.#ports.clientToolMs ?? clientToolMsDefault });
+    return { do: 'add-tools', tools, timeoutMs: this.#ports.clientToolMs ?? clientToolMsDefault };
   }
 
   /** The client side of a run of this process. `answered`: how many results it was given before. */
@@ -176,6 +177,10 @@ export const deliver = async (
     id: signalOf(result),
   });
 };
+
+/** The id of the signal that gives a run these tools: the same for the same tools. */
+export const signalOfTools = ({ tools }: RunCommand<'add-tools'>): string =>
+  `tools-${sha256(JSON.stringify(tools)).slice(0, 24)}`;
 
 /** The same result, sent again, has the same id. */
 export const signalOf = ({ text, failed }: CallResult): string => `result-${sha256(JSON.stringify([failed, text]))}`;

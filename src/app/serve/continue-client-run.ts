@@ -23,7 +23,7 @@ export const continueClientRun = async (
 ): Promise<ServedRun | null> => {
   const { caller, given, checkOpen } = request;
   const { session } = active;
-  const { results, oneCall = false, tools: more = [] } = given;
+  const { results, oneCall = false } = given;
   const client = await tools.findOrAttach(caller, session);
   return client.inTurn(async () => {
     checkOpen();
@@ -31,7 +31,8 @@ export const continueClientRun = async (
     if (accepted === null) return null;
     if (client.isAnswering)
       throw new CloisterError('run_owned', `Another request waits for the answer of run ${session.run}.`);
-    await tools.addLater(session, more);
+    const more = tools.laterTools(given.tools);
+    if (more !== null) await session.do(more);
     const events = subscribeEvents(active, given, options.signal);
     await deliverAll(active, accepted.fresh, request, options.signal);
     await session.durable();

@@ -17,7 +17,7 @@ import type {
   ServedRun,
   SpentTokens,
 } from '#contracts';
-import { signalOf } from './client-tools.ts';
+import { signalOf, signalOfTools } from './client-tools.ts';
 import type { AcceptedResults, ClientTools } from './client-tools.ts';
 
 type ElsewherePorts = { readonly cloister: Cloister; readonly clock: Clock; readonly tools: ClientTools };
@@ -42,6 +42,9 @@ export const continueElsewhere = async (
       retryAfterMs: 1_000,
     });
   const { spent: before } = await cloister.show(run);
+  const more = tools.laterTools(given.tools);
+  // Signals are carried out in their order, so the model has the tools when it sees the results.
+  if (more !== null) await cloister.signal(run, more, { by: caller.name, id: signalOfTools(more) });
   await sendAll(cloister, caller, accepted.fresh);
   const cancel = (): void => void cloister.signal(run, { do: 'cancel' }, { by: caller.name }).catch(() => undefined);
   const next = followUntilAnswer(ports, run, accepted.after, signal);

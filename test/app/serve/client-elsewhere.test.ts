@@ -1,8 +1,8 @@
 // Results of a client's tools for a run that another server owns: they come to it as signals, and the client gets its next answer.
 import { expect, onTestFinished, test } from 'vitest';
-import { scriptAgents } from '../../headends/client-tools/scripted-agents.ts';
+import { scriptAgents, time } from '../../headends/client-tools/scripted-agents.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
-import { serveTools } from './client-driver.ts';
+import { chatTool, chatTools, serveTools } from './client-driver.ts';
 
 /** Two servers on one workspace. The first has started a run whose model calls what the goal names. */
 const twoServers = async (goal: string, own: Parameters<typeof scriptAgents>[0] = {}) => {
@@ -30,6 +30,18 @@ test('they continue it there, each once, also if two are the same, and the clien
   // All of it ran in the first process.
   expect(requests()).toEqual([3, 0]);
   expect(await first.cloister.runs()).toHaveLength(1);
+  expect(await first.cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
+  expect(await first.cloister.replay(run)).toMatchObject({ ok: true, differences: [] });
+});
+
+test('tools that come with them are given to the run first, and recorded as if its own server had been asked', async () => {
+  const { first, second, asked, run } = await twoServers('weather:a; noon:b');
+  const noon = chatTool({ ...time, name: 'noon' });
+  const next = await second.give([[asked.calls[0]!, 'sun']], { tools: [...chatTools, noon] });
+  expect(next.calls.map((call) => call.function.name)).toEqual(['noon']);
+  expect((await second.give([[next.calls[0]!, '12']], { tools: [...chatTools, noon] })).text).toBe('Told: sun | 12');
+  const { events } = await first.cloister.show(run);
+  expect(events.filter((event) => event.type === 'crossing' && event.kind === 'tools')).toHaveLength(1);
   expect(await first.cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
   expect(await first.cloister.replay(run)).toMatchObject({ ok: true, differences: [] });
 });
