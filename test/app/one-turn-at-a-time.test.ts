@@ -9,6 +9,8 @@ import { foldWorkspaceLog, conversationKey } from '../../src/app/conversations/w
 import { orderEntries } from '../../src/app/conversations/entries.ts';
 import { checkMayReadConversation, checkMayResumeRun } from '../../src/app/conversations/build-history.ts';
 import { RunLocks } from '../../src/app/conversations/active-runs.ts';
+import { beginTurn } from '../../src/app/conversations/begin-turn.ts';
+import { EntryReader } from '../../src/app/conversations/entry-reader.ts';
 import { conversationExtent } from '#testing/app/conversations';
 import type { ConversationPorts } from '../../src/app/conversations/conversation-ports.ts';
 
@@ -138,4 +140,23 @@ test('an interrupted turn is locked until the next turn has its record, and then
   const log = await store.acquireRun(run);
   await expect(new RunLocks(store).acquire(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
   await log.close();
+});
+
+// invariant: same-key-same-run
+test('a request that is sent again finds its own run taken, not the conversation busy, and takes its turn after a crash', async () => {
+  const store = memoryStore();
+  const agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.' });
+  const ports = { store, reader: new EntryReader(store) } as unknown as ConversationPorts;
+  const conversation = { agent: 'lead', name: 'main' };
+  const request = { agent, conversation, context: [], bytesMax: 1_000, run: 'keyed' as RunId, isOnly: true };
+  const first = await beginTurn(request, ports);
+  await expect(beginTurn(request, ports)).rejects.toMatchObject({ code: 'run_owned' });
+  await expect(beginTurn({ ...request, run: 'other' as RunId }, ports)).rejects.toMatchObject({
+    code: 'conversation_busy',
+  });
+  // A process that dies here has recorded the turn, and nothing of its run.
+  await first.log.close();
+  const again = await beginTurn(request, ports);
+  await again.log.close();
+  expect(await store.readWorkspaceLog()).toHaveLength(1);
 });

@@ -42,14 +42,15 @@ export const beginTurn = async (request: TurnRequest, ports: ConversationPorts):
   let log: RunLog | undefined;
   try {
     return await retryOnConflict(store, async (state) => {
+      // First: of two requests with the same key, the second must find its own run taken, and not the conversation busy.
+      log ??= await store.acquireRun(run);
+      if (isOnly && (await store.list({ runs: [run] })).length > 0)
+        throw new CloisterError('run_exists', `Run ${run}.`);
       const found = await checkMayTakeTurn(state, request, { reader, locks });
       const newest = found === undefined ? { entries: [] } : await newestEntries(found, bytesMax, reader);
       const history = buildHistory({ conversation: ref.name, agent: agent.name, ...newest, context, bytesMax });
       // probe: turn-files
       const files = found === undefined ? undefined : await inheritFiles(found, agent.name, store);
-      log ??= await store.acquireRun(run);
-      if (isOnly && (await store.list({ runs: [run] })).length > 0)
-        throw new CloisterError('run_exists', `Run ${run}.`);
       // After a crash, the turn may be known already, and its run not.
       if (isOnly && found !== undefined && listTurns(found).some((turn) => turn.run === run))
         return { run, log, history, files };
@@ -68,7 +69,7 @@ export const beginTurn = async (request: TurnRequest, ports: ConversationPorts):
 /** Returns the conversation, if it exists. Throws if the agent may not take a turn in it now. */
 const checkMayTakeTurn = async (
   { conversations }: WorkspaceState,
-  { agent, conversation: ref }: TurnRequest,
+  { agent, conversation: ref, run }: TurnRequest,
   { reader, locks }: Pick<ConversationPorts, 'reader'> & { readonly locks: RunLocks },
 ): Promise<ConversationState | undefined> => {
   const found = conversations.get(conversationKey(ref));
@@ -79,7 +80,7 @@ const checkMayTakeTurn = async (
   if (found.deletedAt !== null) throw new CloisterError('conversation_deleted', `${describeConversation(ref)}.`);
   checkMayReadConversation(found, agent);
   // probe: turn-hold-runs
-  await locks.acquire(found, (node) => node.agent === agent.name && !reader.isEnded(node.run));
+  await locks.acquire(found, (node) => node.run !== run && node.agent === agent.name && !reader.isEnded(node.run));
   return found;
 };
 
