@@ -49,7 +49,9 @@ export const pageConfig = (outDir: string, whole: boolean): InlineConfig => ({
   logLevel: 'warn',
   base: '/',
   resolve: { alias: { '#headends/run-view': runView } },
-  oxc: { jsx: { importSource: 'preact' } },
+  // The same page whatever `NODE_ENV` says: for tests, each element would also name its place in the sources.
+  mode: 'production',
+  oxc: { jsx: { importSource: 'preact', development: false } },
   plugins: [lexerOnly, plainImport],
   build: {
     outDir,

@@ -1,6 +1,7 @@
 // One run as a page in one file: the studio's page, with everything that a server would answer about the run.
 //
-//   kept-run-as-served. What the file holds are the bodies of the REST API, by their paths: the page reads both in the same way.
+//   kept-run-as-served. What the file holds are the bodies of the REST API, by their paths: the page reads both in the same way. Pictures
+//       of messages are among them, as text.
 //   kept-run-is-data. No text of a run can end the element that holds it, or become markup or script.
 //   kept-run-bounded. What is long is left out from a certain size on, and the file says what.
 import { CloisterError } from '#base';
@@ -36,6 +37,7 @@ export const pageOfRun = async (
   await kept.addEvents();
   for (const path of ['/ledger', '/audit', '/windows', '/tasks', '/mail', '/messages', '/questions', '/transcript'])
     await kept.add(path);
+  await kept.addPictures();
   const { cells } = kept.answers[''] as unknown as { readonly cells: readonly { readonly cell: string }[] };
   for (const { cell } of cells) await kept.add(`/explain?cell=${encodeURIComponent(cell)}`, 'explanations');
   await kept.add('/transcript?full=true');
@@ -69,6 +71,12 @@ const scriptJson = (value: Json): string =>
     .replaceAll('\u2028', String.raw`\u2028`)
     .replaceAll('\u2029', String.raw`\u2029`);
 
+type Attachment = { readonly mediaType: string; readonly sha256?: string };
+type Message = { readonly attachments?: readonly Attachment[] };
+
+const isShownPicture = ({ mediaType, sha256 }: Attachment): boolean =>
+  sha256 !== undefined && /^image\/(?:png|jpeg|gif|webp)$/u.test(mediaType);
+
 /** Collects answers of the server until there are too many. */
 class KeptAnswers {
   readonly answers: Record<string, Json> = {};
@@ -88,6 +96,20 @@ class KeptAnswers {
     const text = await (await this.#get(path)).text();
     if (!this.#take(text.length, kind)) return void this.leftOut.push(path);
     this.answers[path] = JSON.parse(text) as JsonObject;
+  }
+
+  /** Pictures that came with messages, which the page shows; of other files it shows the name. */
+  async addPictures(): Promise<void> {
+    const { messages = [] } = (this.answers['/messages'] ?? {}) as unknown as {
+      readonly messages?: readonly Message[];
+    };
+    const shown = messages.flatMap(({ attachments = [] }) => attachments).filter(isShownPicture);
+    for (const sha256 of new Set(shown.map((one) => one.sha256!))) {
+      const path = `/attachments/${encodeURIComponent(sha256)}`;
+      const base64 = Buffer.from(await (await this.#get(path, '*/*')).arrayBuffer()).toString('base64');
+      if (this.#take(base64.length, 'all')) this.answers[path] = { base64 };
+      else this.leftOut.push(path);
+    }
   }
 
   /** With contents; without them if they are too long. Read as a stream, because pages would read the whole log each time. */

@@ -121,7 +121,7 @@ describe.skipIf(browserMissing !== null)('the page', () => {
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Requests' }).waitFor();
-    await page.getByText('0 bytes unattributed').waitFor();
+    await page.getByText('0 unattributed').waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('t');
     await page.locator('.trail .stop').first().waitFor();

@@ -78,6 +78,23 @@ describe.skipIf(browserMissing !== null)('in the page', () => {
     expect((await everythingIn(direct.page)).replaceAll(/find-annasword\S*/gu, '')).not.toMatch(hers);
   });
 
+  test('what one caller has written in a tab is gone once a link of another caller is opened there', async () => {
+    const { open, link, model } = await openHouse({ [ann]: { name: 'ann' }, [ben]: { name: 'ben' } });
+    const { page } = await open(ann);
+    const field = page.getByRole('textbox', { name: /^Message to lead/u });
+    await field.fill('Annasword, half written');
+    await page.reload();
+    await expect.poll(() => field.inputValue()).toBe('Annasword, half written');
+    const reloaded = page.waitForEvent('load');
+    await page.evaluate(`location.href = ${JSON.stringify(link(ben, '/chat?agent=lead'))}`);
+    await reloaded;
+    await field.waitFor();
+    expect(await field.inputValue()).toBe('');
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('Annasword');
+    expect(page.url()).not.toContain(ben);
+    expect(model.askers).toEqual([]);
+  });
+
   test('an operator sees the runs of everybody, and answers for them', async () => {
     const { open, cloister } = await openHouse({
       [ann]: { name: 'ann' },

@@ -130,7 +130,7 @@ describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
     const origin = page.url().split('#')[0]!;
     for (const { cell } of report.cells.slice(0, 4)) {
       await page.goto(`${origin}#/chat?run=${run}&cell=${encodeURIComponent(cell)}&xray`);
-      await page.getByText('0 bytes unattributed').waitFor();
+      await page.getByText('0 unattributed').waitFor();
       await page.locator('.part').last().getByRole('button').first().click();
       await page.locator('.trail .stop').first().waitFor();
       await check(page, `the X-ray of ${cell}`);
@@ -155,7 +155,7 @@ describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
     const studio = await openHostile();
     const context = await newContext();
     await context.addInitScript(watchForScripts);
-    const { page, origins } = await openTabIn(context, studio.link(operatorToken, '/chat?agent=lead'));
+    const { page, complaints, origins } = await openTabIn(context, studio.link(operatorToken, '/chat?agent=lead'));
     const names = [
       'run',
       'cell',
@@ -179,6 +179,8 @@ describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
     }
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))');
     await check(page, 'addresses');
+    // Runs that do not exist are not found; nothing else is complained of.
+    expect(complaints.filter((one) => !one.includes('404'))).toEqual([]);
     expect([...origins]).toEqual([studio.url]);
   });
 });

@@ -66,11 +66,33 @@ describe.skipIf(browserMissing !== null)('a run in a file', () => {
     await page.getByText('SHA-256 matches').or(page.getByText('This browser computes hashes only')).first().waitFor();
     await page.keyboard.press('Escape');
     await page.goto(`${page.url().split('#')[0]}#/chat?run=${run}&xray`);
-    await page.getByText('0 bytes unattributed').waitFor();
+    await page.getByText('0 unattributed').waitFor();
     await page.locator('.part', { hasText: 'Goal from you' }).getByRole('button').first().click();
     await page.locator('.trail .stop').first().waitFor();
     expect(await page.getByRole('button', { name: /^(?:Retry|Branch|Fork|Send|Stop)/u }).count()).toBe(0);
     await check(page, 'the file');
+    expect(complaints).toEqual([]);
+    expect([...origins]).toEqual([]);
+  });
+
+  test('shows pictures that came with a message, and names its other files', async () => {
+    const workspace = join(newTemporaryFolder(), 'workspace');
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+    const models = [{ language: rehearse([{ reply: 'Seen.' }]), attachments: ['*/*'] }];
+    const lead = defineAgent({ name: 'lead', description: 'Looks.', prompt: 'Look.', models });
+    const cloister = await openCloister({ workspace, agents: [lead] });
+    const attachments = [
+      { mediaType: 'image/png', name: 'dot.png', data: Buffer.from(png, 'base64') },
+      { mediaType: 'application/pdf', name: 'paper.pdf', data: Buffer.from('%PDF-1.7') },
+    ];
+    const { run, outcome } = cloister.run('lead', 'Look at this.', { attachments });
+    expect((await outcome).status).toBe('completed');
+    await cloister.close();
+    const { page, complaints, origins } = await openOffline(await writePage(workspace, run));
+    const picture = chatOf(page).getByRole('img', { name: 'dot.png' });
+    await picture.waitFor();
+    await until(page, `document.querySelector('img[alt="dot.png"]').naturalWidth === 1`);
+    await chatOf(page).getByText('paper.pdf').waitFor();
     expect(complaints).toEqual([]);
     expect([...origins]).toEqual([]);
   });

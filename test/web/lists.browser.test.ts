@@ -39,9 +39,10 @@ describe.skipIf(browserMissing !== null)('a run is shown', () => {
 
   test('as windows: what fills the context of each model, as the log says', async () => {
     const { page, cloister, run } = await openPane('windows');
-    await runPane(page).locator('.window-bar').first().waitFor();
+    const bars = runPane(page).getByRole('img', { name: /^[\d,]+ of [\d,]+ tokens$/u });
+    await bars.first().waitFor();
     const windows = await cloister.windows(run);
-    expect(await runPane(page).locator('.window-bar').count()).toBe(windows.length);
+    expect(await bars.count()).toBe(windows.length);
   });
 
   test('as an audit: every check in words, and the chains computed again in this browser', async () => {

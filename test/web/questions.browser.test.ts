@@ -3,6 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import type { ApprovalRule } from 'cloister';
+import { newTemporaryFolder } from '../isolation/temporary-folder.ts';
 import { browserMissing, openStudio, openTab, operatorToken } from './browser.ts';
 import type { StudioOptions } from './browser.ts';
 import { heldModel } from './held-model.ts';
@@ -15,10 +16,15 @@ const toSchema = {
   additionalProperties: false,
 };
 
+const [ann, ben] = ['clo_ann_ann_ann_ann_ann_ann_ann_ann_ann', 'clo_ben_ben_ben_ben_ben_ben_ben_ben_ben'];
+
 type Opening = Partial<Omit<StudioOptions, 'agents'>> & { readonly rule?: ApprovalRule };
 
 /** A goal is the names to which it sends, one after the other; one with a question mark is asked of the person. */
-const openAsking = async ({ rule = {}, ...options }: Opening = {}) => {
+const openAsking = async (
+  { rule = {}, ...options }: Opening = {},
+  more: Partial<Parameters<typeof defineAgent>[0]> = {},
+) => {
   const sent: unknown[] = [];
   const model = heldModel([
     {
@@ -52,6 +58,7 @@ const openAsking = async ({ rule = {}, ...options }: Opening = {}) => {
         },
       },
     ],
+    ...more,
   });
   const studio = await openStudio({ agents: [desk], ...options });
   const open = (token: string = operatorToken) => openTab(studio.link(token, '/chat?agent=desk'));
@@ -193,7 +200,6 @@ describe.skipIf(browserMissing !== null)('a question to a person', () => {
   });
 
   test('that two people must allow waits for the second, who finds it among the questions', async () => {
-    const [ann, ben] = ['clo_ann_ann_ann_ann_ann_ann_ann_ann_ann', 'clo_ben_ben_ben_ben_ben_ben_ben_ben_ben'];
     const { open, sent, link } = await openAsking({
       rule: { need: 2 },
       tokens: { [ann]: { name: 'ann' }, [ben]: { name: 'ben', answers: ['*'] } },
@@ -205,6 +211,9 @@ describe.skipIf(browserMissing !== null)('a question to a person', () => {
       .waitFor();
     await cardIn(page).getByRole('button', { name: 'Allow' }).click();
     await cardIn(page).getByText('You have allowed it.').waitFor();
+    await page.reload();
+    await cardIn(page).getByText('You have allowed it.').waitFor();
+    expect(await cardIn(page).getByRole('button', { name: 'Allow' }).count()).toBe(0);
     expect(sent).toEqual([]);
     const second = await openTab(link(ben, '/questions'));
     await second.page.getByRole('heading', { name: '1 question waits' }).waitFor();
@@ -213,5 +222,56 @@ describe.skipIf(browserMissing !== null)('a question to a person', () => {
     await turnOf(page).getByText('It said: sent to anna').waitFor();
     await second.page.getByText('Nothing waits for you.').waitFor();
     expect(sent).toHaveLength(1);
+  });
+
+  test('that two people must allow is denied by one, after the other has allowed it', async () => {
+    const { open, sent, link } = await openAsking({
+      rule: { need: 2 },
+      tokens: { [ann]: { name: 'ann' }, [ben]: { name: 'ben', answers: ['*'] } },
+    });
+    const { page } = await open(ann);
+    await askIn(page, 'anna');
+    await cardIn(page).getByRole('button', { name: 'Allow' }).click();
+    await cardIn(page).getByText('You have allowed it.').waitFor();
+    const second = await openTab(link(ben, '/questions'));
+    await cardIn(second.page).getByRole('button', { name: 'Deny' }).click();
+    await cardIn(second.page).getByLabel('Why? desk is told. May stay empty.').fill('Not today');
+    await second.page.keyboard.press('Enter');
+    await second.page.getByText('Nothing waits for you.').waitFor();
+    await turnOf(page).getByText('Denied by ben: “Not today”').waitFor();
+    await turnOf(page)
+      .getByText(/^It said: .*Not today/su)
+      .waitFor();
+    expect(sent).toEqual([]);
+  });
+
+  test('that nobody answers in time is denied by itself, and says so', async () => {
+    const { open, sent } = await openAsking({}, { limits: { questionTimeout: 3_000 } });
+    const { page } = await open();
+    await askIn(page, 'anna');
+    await turnOf(page)
+      .getByText(/^desk: send\. Denied by itself: nobody answered in time/u)
+      .waitFor();
+    await turnOf(page)
+      .getByText(/^It said: /u)
+      .waitFor();
+    expect(await cardIn(page).count()).toBe(0);
+    expect(sent).toEqual([]);
+  });
+
+  test('that was asked before its agents changed says that it cannot go on, and has no buttons', async () => {
+    const workspace = newTemporaryFolder();
+    const before = await openAsking({ workspace });
+    const { page } = await before.open();
+    await askIn(page, 'anna');
+    await cardIn(page).waitFor();
+    await page.close();
+    await before.stop();
+    const after = await openAsking({ workspace }, { prompt: 'Send nothing.' });
+    const later = await openTab(after.link(operatorToken, '/questions'));
+    await later.page.getByText('Cannot go on').waitFor();
+    await later.page.getByText(/^The agents have changed since it was asked/u).waitFor();
+    expect(await later.page.getByRole('button', { name: /^(?:Allow|Deny|Edit)/u }).count()).toBe(0);
+    expect([...before.sent, ...after.sent]).toEqual([]);
   });
 });

@@ -108,17 +108,13 @@ describe.skipIf(browserMissing !== null)('a run that is watched', () => {
     const run = shownRun(page);
 
     await kill(first.child);
-    await page
-      .getByText(/^The server does not answer\. .* trying again/u)
-      .first()
-      .waitFor();
+    // Once on the page, although chat and rooms stand beside each other.
+    const notice = page.getByText(/^The server does not answer\. .* trying again/u).filter({ visible: true });
+    await notice.waitFor();
     expect(await turnOf(page).getByText('I ask.').count()).toBe(1);
 
     const second = await startServer(folder, port);
-    await page
-      .getByText(/^The server does not answer/u)
-      .first()
-      .waitFor({ state: 'detached' });
+    await notice.waitFor({ state: 'detached' });
     writeFileSync(join(folder, 'open'), '');
     await standsAs(page, 'Completed in');
     await turnOf(page).getByText(wholeAnswer[1]!, { exact: true }).waitFor();

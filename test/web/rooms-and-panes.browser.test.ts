@@ -109,6 +109,22 @@ describe.skipIf(browserMissing !== null)('the rooms', () => {
     await until(page, 'location.hash.includes("crossing=")');
   });
 
+  test('take keys from the moment in which they are there', async () => {
+    const { page, url, runs } = await openLead('&pane=summary');
+    await page.getByRole('heading', { name: 'Models' }).waitFor();
+    // Pressed in the same task in which the canvas appears: no person is as fast, but a slow page is as slow.
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      const box = document.querySelector('.rooms-box');
+      if (box === null) return;
+      observer.disconnect();
+      for (let press = 0; press < 2; press++) box.dispatchEvent(new KeyboardEvent('keydown', { key: '+', bubbles: true }));
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await page.goto(`${url}/#/chat?run=${runs.lead}`);
+    await rooms(page).waitFor();
+    const [, percent] = await page.getByRole('group', { name: 'Zoom' }).getByRole('button').all();
+    await expect.poll(() => percent?.innerText()).toBe('196 %');
+  });
+
   test('zoom with the keys and fit again', async () => {
     const { page } = await openLead();
     const zoom = page.getByRole('group', { name: 'Zoom' });

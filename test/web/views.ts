@@ -47,7 +47,12 @@ export const views: readonly View[] = [
   pane('tasks', seen('Facts on writing'), 'editorial'),
   pane('mail', (page) => page.getByRole('table', { name: 'Messages, oldest first' }).waitFor(), 'game-master'),
   pane('transcript', seen('I will ask three researchers')),
-  pane('windows', (page) => page.locator('.window-bar').first().waitFor()),
+  pane('windows', (page) =>
+    page
+      .getByRole('img', { name: / tokens$/u })
+      .first()
+      .waitFor(),
+  ),
   pane('summary', heading('Models')),
   pane('audit', seen(/computed again in this browser/u)),
   {
@@ -56,7 +61,7 @@ export const views: readonly View[] = [
     ready: seen('0 unattributed'),
     narrow: 'X-ray',
   },
-  { name: 'xray', address: (runs) => `/chat?run=${runs.lead}&xray&part=7`, ready: seen('0 bytes unattributed') },
+  { name: 'xray', address: (runs) => `/chat?run=${runs.lead}&xray&part=7`, ready: seen('0 unattributed') },
   { name: 'what-if', address: (runs) => `/chat?run=${runs.lead}&with=`, ready: heading('What if') },
   {
     name: 'diff',

@@ -1,5 +1,6 @@
 // What is selected, in the address: one selection for chat, rooms, ledger and X-ray. A reload or a sent link shows the same.
 import { signal } from '@preact/signals';
+import { readTokenLink } from './token-link.ts';
 
 export const pages = ['chat', 'runs', 'agents', 'questions'] as const;
 export const panes = ['rooms', 'tree', 'tasks', 'mail', 'transcript', 'windows', 'summary', 'audit'] as const;
@@ -82,6 +83,8 @@ export const select = (changes: Changes): void => {
 
 export const followAddress = (): void => {
   const read = (): void => {
+    // A link with another token, opened in the same tab: nothing of the page that was here stays.
+    if (readTokenLink(location.hash) !== null) return location.reload();
     address.value = parseAddress(location.hash);
   };
   addEventListener('popstate', read);

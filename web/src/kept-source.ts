@@ -3,7 +3,7 @@ import type { JsonObject } from '#base';
 import { SourceProblem } from './source.ts';
 import type { EventPage, Me, RunFacts, RunRow, Source } from './source.ts';
 
-/** `answers`: the bodies of GET requests, by what follows `/v1/runs/<run>` in their path. */
+/** `answers`: the bodies of GET requests, by what follows `/v1/runs/<run>` in their path. Of a picture, its bytes as `{ base64 }`. */
 export type KeptRun = {
   readonly run: string;
   readonly version: string;
@@ -26,6 +26,7 @@ export const openKeptSource = ({ run: id, version, answers }: KeptRun): Source =
       );
     return answers[path] as T;
   };
+  const below = (path: string): string => path.replace(`/runs/${encodeURIComponent(id)}`, '');
   const refuse = async (): Promise<never> => {
     throw new SourceProblem('not_kept', 'This is a copy of one run: nothing can be started or changed here.');
   };
@@ -77,8 +78,11 @@ export const openKeptSource = ({ run: id, version, answers }: KeptRun): Source =
     ledger: async () => (await find<{ cells: never[] }>('/ledger')).cells,
     tasks: async () => (await find<{ tasks: never[] }>('/tasks')).tasks,
     mail: async () => (await find<{ mail: never[] }>('/mail')).mail,
-    get: <T>(path: string): Promise<T> => find<T>(path.replace(`/runs/${encodeURIComponent(id)}`, '')),
-    bytes: () => refuse(),
+    get: <T>(path: string): Promise<T> => find<T>(below(path)),
+    bytes: async (path) => {
+      const { base64 } = await find<{ readonly base64: string }>(below(path));
+      return Uint8Array.from(atob(base64), (one) => one.charCodeAt(0)).buffer;
+    },
     send: (_method: string, _path: string, _body?: JsonObject) => refuse(),
   };
 };

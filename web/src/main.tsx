@@ -9,6 +9,7 @@ import { Shell } from './shell/shell.tsx';
 import { agents, followRun, me, problem, readQuestions, run, source } from './state.ts';
 import { SourceProblem } from './source.ts';
 import type { AgentFacts } from './source.ts';
+import { forgetOthersDrafts } from './tab-storage.ts';
 import { followKeys } from './ui/keys.ts';
 
 const questionsEveryMs = 5_000;
@@ -32,7 +33,9 @@ const open = async (): Promise<void> => {
     );
   source.value = kept === null ? openServerSource(token!, refuse) : openKeptSource(kept);
   if (kept !== null && address.value.run === undefined) address.value = { page: 'chat', run: kept.run };
-  me.value = await source.value.me();
+  const caller = await source.value.me();
+  if (kept === null) forgetOthersDrafts(caller.name);
+  me.value = caller;
   if (kept === null) agents.value = (await source.value.get<{ agents: readonly AgentFacts[] }>('')).agents;
   followRun();
   if (kept !== null) return;

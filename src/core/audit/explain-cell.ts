@@ -197,7 +197,8 @@ const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): rea
   const { kind, other } = received.entry;
   const step = crossingStep(received.entry, cell, records);
   if (kind === 'dependency') return [step, ...taskSteps(received.content ?? '', other, records)];
-  return [step, ...senderStep(other, cell, records)];
+  const sender = other === 'outside' ? undefined : records.cells.get(other);
+  return [step, ...(sender === undefined ? [] : operationStep(sender, received.reply))];
 };
 
 /** A task's result comes from the cell that completed it. */
@@ -211,10 +212,3 @@ const taskSteps = (content: string, team: CrossingEnd, { cells }: RunRecords): r
 
 const hasCompleted = ({ birth, end }: CellRecords, task: string): boolean =>
   birth.task?.part === 'task' && birth.task.task === task && end?.outcome.status === 'completed';
-
-/** The text of a goal comes from the parent's reply before the cell was created; that of a result, from the child's last reply. */
-const senderStep = (from: CrossingEnd, to: CellRecords, { cells }: RunRecords): readonly TrailStep[] => {
-  const sender = from === 'outside' ? undefined : cells.get(from);
-  if (sender === undefined) return [];
-  return operationStep(sender, from === to.birth.parent ? to.parentReply : sender.lastReply);
-};

@@ -30,13 +30,16 @@ export type OperationRecord = {
   settledAt: number;
 };
 
-type ReceivedContent = { readonly entry: LedgerEntry; readonly content: string | undefined };
+type ReceivedContent = {
+  readonly entry: LedgerEntry;
+  readonly content: string | undefined;
+  /** The sender's newest reply when it crossed: where its text comes from. Undefined if nobody's model wrote it. */
+  readonly reply: OperationRecord | undefined;
+};
 
 export type CellRecords = {
   readonly birth: Birth;
   readonly startedAt: number;
-  /** The parent's newest reply when this cell was created; the text of the cell's goal comes from it. */
-  parentReply: OperationRecord | undefined;
   readonly children: CellRecords[];
   readonly operations: Map<number, OperationRecord>;
   /** How many agents somebody outside started under it. Their operations have negative numbers. */
@@ -129,7 +132,6 @@ const createCell = (records: RunRecords, birth: Birth, at: number): CellRecords 
   const cell: CellRecords = {
     birth,
     startedAt: at,
-    parentReply: parent?.lastReply,
     children: [],
     operations: new Map(),
     outsideSpawns: 0,
@@ -154,11 +156,8 @@ const readBegin = (
   const { at: beganAt, attempt } = frame;
   cell.operations.set(begin.op, { begin, beganAt, attempt, settle: undefined, settledAt: 0 });
   addBegin(cell.own, begin);
-  const child = begin.birth === undefined ? undefined : createCell(records, begin.birth, beganAt);
-  if (begin.op >= 0) return;
-  cell.outsideSpawns++;
-  // Its goal came from outside, not from what the cell above it said.
-  if (child !== undefined) child.parentReply = undefined;
+  if (begin.birth !== undefined) createCell(records, begin.birth, beganAt);
+  if (begin.op < 0) cell.outsideSpawns++;
 };
 
 const readSettle = (
@@ -198,11 +197,15 @@ const endCell = (cell: CellRecords | undefined, at: number, outcome: Outcome): v
 
 const readLinks = (records: RunRecords, frame: Frame): void => {
   const contents = new Map(frame.contents?.map((one) => [`${one.cell}/${one.seq}`, one.content]));
+  // The goal of an agent that somebody outside started is not what the cell above it said.
+  const isFromOutside = frame.record.type === 'begin' && frame.record.op < 0;
   for (const link of frame.links ?? []) {
     const cell = records.cells.get(link.cell);
     for (const entry of link.entries) {
       if (entry.way !== 'in' || cell === undefined || cell.received.has(entry.seq)) continue;
-      cell.received.set(entry.seq, { entry, content: contents.get(`${link.cell}/${entry.seq}`) });
+      const { other, seq } = entry;
+      const reply = isFromOutside || other === 'outside' ? undefined : records.cells.get(other)?.lastReply;
+      cell.received.set(seq, { entry, content: contents.get(`${link.cell}/${seq}`), reply });
     }
   }
 };

@@ -3,12 +3,12 @@ import { CloisterError, escapeHidden, isObject } from '#base';
 import type { CellId, Json, JsonObject } from '#base';
 import type { CallerQuestion, QuestionAnswer } from '#contracts';
 import { readPosition, withPosition } from '#headends/shared';
-import type { ShownQuestion, BodyFields, ReturnedAnswer } from '#headends/shared';
+import type { QuestionCall, BodyFields, ReturnedAnswer } from '#headends/shared';
 
 type Interrupt = JsonObject & { readonly id: string; readonly subagentRunId?: CellId };
 
 /** `frame`: the newest frame that the client was told of. */
-export const interruptFor = ({ question, call, by }: ShownQuestion, frame: number): Interrupt => {
+export const interruptFor = ({ question, call, by }: QuestionCall, frame: number): Interrupt => {
   const { id, tool, args, sha256, why, until, agent, path = [agent] } = question;
   return {
     id: withPosition(id, frame),

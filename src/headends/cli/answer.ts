@@ -13,8 +13,8 @@ import { errorLines, errorValue, exitCode, UsageError } from './shared/errors.ts
 import type { ExitCode } from './shared/errors.ts';
 import { findNamedRun, openForRun, openToRead, resolveQuestion } from './shared/find-and-open.ts';
 import { followRun } from './shared/follow-run.ts';
-import { readTextAnswer, readVerdict } from './shared/given-answer.ts';
-import type { GivenAnswer } from './shared/given-answer.ts';
+import { readTextAnswer, readVerdict } from './shared/question-answer-flags.ts';
+import type { QuestionAnswerFlags } from './shared/question-answer-flags.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
 import {
   agentsOptions,
@@ -91,7 +91,7 @@ export default defineCommand({
 const answerElsewhere = async (
   question: QuestionReport,
   first: DecidedAnswer,
-  { given, isChat }: { readonly given: GivenAnswer; readonly isChat: boolean },
+  { given, isChat }: { readonly given: QuestionAnswerFlags; readonly isChat: boolean },
   context: CommandContext,
 ): Promise<ExitCode> => {
   const { runtime, output } = context;
@@ -114,7 +114,7 @@ const answerElsewhere = async (
 const answerHere = async (
   question: QuestionReport,
   decided: DecidedAnswer,
-  given: GivenAnswer & Parameters<typeof openForRun>[1] & RunOutputFlags,
+  given: QuestionAnswerFlags & Parameters<typeof openForRun>[1] & RunOutputFlags,
   context: CommandContext,
 ): Promise<ExitCode> => {
   const { runtime, output } = context;
@@ -175,7 +175,7 @@ type DecidedAnswer = {
 
 /** Refuses what no longer waits before anything is shown or asked. */
 const findQuestion = async (
-  { question: name, workspace }: GivenAnswer,
+  { question: name, workspace }: QuestionAnswerFlags,
   runtime: CommandContext['runtime'],
 ): Promise<QuestionReport> => {
   await using cloister = await openToRead(workspace, runtime);
@@ -188,7 +188,7 @@ const findQuestion = async (
 /** Null: the person at the terminal left it open. */
 const decide = async (
   question: QuestionReport,
-  given: GivenAnswer,
+  given: QuestionAnswerFlags,
   context: CommandContext,
 ): Promise<DecidedAnswer | null> => {
   const { sha256 } = question;
@@ -203,7 +203,7 @@ const decide = async (
 };
 
 /** The operator owns the workspace, so they are told who may answer. */
-const checkAnswerer = (question: QuestionReport, { by, workspace }: GivenAnswer): void => {
+const checkAnswerer = (question: QuestionReport, { by, workspace }: QuestionAnswerFlags): void => {
   const problem = answererProblem(question, by ?? 'operator');
   if (problem === null) return;
   const commands = answerCommands(question, workspace);
@@ -217,7 +217,7 @@ const checkAnswerer = (question: QuestionReport, { by, workspace }: GivenAnswer)
 
 const askHere = async (
   question: QuestionReport,
-  given: GivenAnswer,
+  given: QuestionAnswerFlags,
   context: CommandContext,
 ): Promise<DecidedAnswer | null> => {
   if (!isInteractive(given, context))
@@ -239,7 +239,11 @@ const askHere = async (
 };
 
 /** Whoever allows a call has seen it: here, or elsewhere, where its hash was shown too. */
-const confirmHere = async (question: QuestionReport, given: GivenAnswer, context: CommandContext): Promise<boolean> => {
+const confirmHere = async (
+  question: QuestionReport,
+  given: QuestionAnswerFlags,
+  context: CommandContext,
+): Promise<boolean> => {
   const { terminal, output, interrupts } = context;
   const { err } = output;
   if (!isInteractive(given, context))

@@ -138,9 +138,14 @@ const writePage = async (
 };
 
 const leftOutText = (paths: readonly string[]): string => {
-  const explained = paths.filter((path) => path.startsWith('/explain')).length;
-  const others = paths.filter((path) => !path.startsWith('/explain')).map((path) => path.slice(1));
-  return [...(explained === 0 ? [] : [`explanations of ${plural(explained, 'cell')}`]), ...others].join(', ');
+  const below = (start: string): number => paths.filter((path) => path.startsWith(start)).length;
+  const [explained, pictures] = [below('/explain'), below('/attachments')];
+  const others = paths.filter((path) => !/^\/(?:explain|attachments)/u.test(path)).map((path) => path.slice(1));
+  return [
+    ...(explained === 0 ? [] : [`explanations of ${plural(explained, 'cell')}`]),
+    ...(pictures === 0 ? [] : [plural(pictures, 'picture')]),
+    ...others,
+  ].join(', ');
 };
 
 const namedCell = async (cloister: Cloister, run: RunId, name: string | null): Promise<{ readonly cell?: CellId }> =>

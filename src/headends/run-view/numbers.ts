@@ -1,6 +1,9 @@
 // Numbers, sizes, money and times as people read them: the same on a terminal and on the page.
 
-export const count = (value: number): string => value.toLocaleString('en-US');
+/** Made once: `toLocaleString` looks its locale up each time, which a page with thousands of figures notices. */
+const counts = new Intl.NumberFormat('en-US');
+
+export const count = (value: number): string => counts.format(value);
 
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;

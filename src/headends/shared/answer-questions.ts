@@ -12,7 +12,7 @@ import type {
   QuestionAnswer,
   ServedRun,
 } from '#contracts';
-import type { KnownPart } from './follow-activity.ts';
+import type { ClientPosition } from './follow-activity.ts';
 import { requestKey } from './request-key.ts';
 
 /** `frame`: how far the client was told of the run, if its id says so. */
@@ -31,7 +31,7 @@ type ReturnedAnswers = {
   readonly isDetached?: boolean;
 };
 
-type AnsweredRun = { readonly run: ServedRun; readonly known: KnownPart };
+type AnsweredRun = { readonly run: ServedRun; readonly known: ClientPosition };
 
 /**
  * Gives the answers and reads on. A question that no longer waits is passed over, because somebody else may have been faster: the client is
@@ -69,7 +69,7 @@ export const answerAndFollow = async (
     void early?.events()[Symbol.asyncIterator]().return?.();
     throw error;
   }
-  return { run: early ?? (await follow()), known: knownPart(answers) };
+  return { run: early ?? (await follow()), known: clientPosition(answers) };
 };
 
 /** Each of them is looked up in the log of its run, and nobody else is served meanwhile. */
@@ -108,7 +108,7 @@ const nullIfElsewhere = (error: unknown): null => {
   throw error;
 };
 
-const knownPart = (answers: readonly ReturnedAnswer[]): KnownPart => {
+const clientPosition = (answers: readonly ReturnedAnswer[]): ClientPosition => {
   const frames = answers.flatMap(({ frame }) => (frame === undefined ? [] : [frame]));
   if (frames.length < answers.length) return { questions: answers.map(({ question }) => question) };
   return { frame: Math.min(...frames) };

@@ -14,13 +14,13 @@ import type {
 import { answerFromOutcome } from './answer.ts';
 import { clientError } from './client-failure.ts';
 import { RunActivityFold } from './run-activity-fold.ts';
-import type { ShownQuestion, RunActivity } from './run-activity.ts';
+import type { QuestionCall, RunActivity } from './run-activity.ts';
 
 /** How the answer to one request ends. `frame`: the newest frame that the client was told of. */
 export type ActivityEnd =
   /** `isWhole`: false if something kept the run from finishing. */
   | { readonly type: 'answer'; readonly outcome: RunOutcome; readonly isWhole: boolean }
-  | { readonly type: 'asked'; readonly questions: readonly ShownQuestion[]; readonly frame: number }
+  | { readonly type: 'asked'; readonly questions: readonly QuestionCall[]; readonly frame: number }
   | { readonly type: 'calls'; readonly calls: readonly ClientCall[]; readonly frame: number }
   | { readonly type: 'cancelled' }
   | { readonly type: 'failed'; readonly failure: ClientFailure };
@@ -36,12 +36,12 @@ export type FollowActivity = {
 };
 
 /** What the client knows already: everything up to a frame, or up to the answers to these questions. */
-export type KnownPart = { readonly frame: number } | { readonly questions: readonly string[] };
+export type ClientPosition = { readonly frame: number } | { readonly questions: readonly string[] };
 
 /** `known` is left out for a run that was started for this request. `isReplay`: everything is told, from the start. */
 export const followActivity = (
   run: ServedRun,
-  { known, isReplay = false }: { readonly known?: KnownPart | undefined; readonly isReplay?: boolean } = {},
+  { known, isReplay = false }: { readonly known?: ClientPosition | undefined; readonly isReplay?: boolean } = {},
 ): FollowActivity => {
   const fold = new RunActivityFold(known !== undefined || isReplay);
   return { fold, steps: activitySteps(run, fold, isKnownBefore(known)) };
@@ -95,7 +95,7 @@ const endOf = async (run: ServedRun, outcome: RunOutcome): Promise<ActivityEnd> 
 /** Throws nothing away: a frame number that cannot be read counts as the first. */
 const frameOf = (id: string): number => Number(/\/(\d+)[a-z]*$/u.exec(id)?.[1] ?? 0);
 
-const isKnownBefore = (known: KnownPart | undefined): ((event: RunEvent) => boolean) => {
+const isKnownBefore = (known: ClientPosition | undefined): ((event: RunEvent) => boolean) => {
   if (known === undefined) return () => false;
   let isPast = false;
   return (event) => {

@@ -36,7 +36,7 @@ export { BodyFields } from './body-fields.ts';
 export { withoutIgnored, refuseHostedTools } from './ignored-fields.ts';
 export { followActivity } from './follow-activity.ts';
 export type { ActivityEnd, FollowActivity } from './follow-activity.ts';
-export type { ShownQuestion, ModelUsage, RunActivity } from './run-activity.ts';
+export type { QuestionCall, ModelUsage, RunActivity } from './run-activity.ts';
 export { readPosition, withPosition } from './told-position.ts';
 export { allowedSystem } from './client-system.ts';
 export { answerAndFollow, findAsked, isClientCall } from './answer-questions.ts';

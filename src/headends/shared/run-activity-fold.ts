@@ -8,7 +8,7 @@ import { unknownKind } from '#base';
 import type { CellId } from '#base';
 import type { CallerQuestion, DurableEvent, EventError, RunEvent } from '#contracts';
 import { CellTexts } from './cell-texts.ts';
-import type { ActivityError, EventOf, ModelUsage, QuestionEvent, RunActivity, ShownQuestion } from './run-activity.ts';
+import type { ActivityError, EventOf, ModelUsage, QuestionEvent, RunActivity, QuestionCall } from './run-activity.ts';
 
 type LiveAgent = {
   readonly cell: CellId;
@@ -130,7 +130,7 @@ export class RunActivityFold {
   }
 
   /** The questions that the reader is asked, with their calls. */
-  callsOf(questions: readonly CallerQuestion[]): readonly ShownQuestion[] {
+  callsOf(questions: readonly CallerQuestion[]): readonly QuestionCall[] {
     return questions.map((question) => ({
       question,
       call: question.id,

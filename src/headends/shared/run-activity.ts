@@ -68,7 +68,7 @@ export type ModelUsage = {
 };
 
 /** A question that the reader is asked. */
-export type ShownQuestion = {
+export type QuestionCall = {
   readonly question: CallerQuestion;
   /** The id of the call that it is about. */
   readonly call: string;

@@ -11,7 +11,7 @@ import { unknownKind } from '#base';
 import type { CellId, Json, JsonObject } from '#base';
 import type { ServedRun } from '#contracts';
 import { callArguments, failureWithAdvice, withPosition } from '#headends/shared';
-import type { ActivityEnd, ModelUsage, RunActivity, ShownQuestion } from '#headends/shared';
+import type { ActivityEnd, ModelUsage, RunActivity, QuestionCall } from '#headends/shared';
 import { NestedMessage, parsedInput } from './nested-message.ts';
 
 type Chunk = JsonObject & { readonly type: string };
@@ -261,7 +261,7 @@ export class UiChunks {
     }));
   }
 
-  #ask({ question, call, by }: ShownQuestion, frame: number): readonly Chunk[] {
+  #ask({ question, call, by }: QuestionCall, frame: number): readonly Chunk[] {
     const { id, tool, args, agent, why, until, path = [agent] } = question;
     const isQuestion = why === 'agent' && typeof args['question'] === 'string';
     const title = by === null ? undefined : `${path.join(' › ')}: ${tool}`;

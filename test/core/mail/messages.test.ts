@@ -2,6 +2,7 @@
 // Messages in a family of several levels: names, topics, forgery, loops, failures of one agent.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Agent } from '#contracts';
+import { explainCell } from '#core/audit';
 import { agent, cheap } from '../session/driver.ts';
 import { Stage } from './stage.ts';
 
@@ -237,5 +238,36 @@ describe('the failure of one agent', () => {
     }
     expect(seen[1]).toEqual(seen[0]);
     expect(seen[0]).toHaveLength(3);
+  });
+});
+
+describe('the trail of a message', () => {
+  test.each([
+    ['lead', 'bob'],
+    ['bob', 'lead'],
+    ['ann', 'bob'],
+  ])('from %s to %s leads to the reply that sent it, not to one before or after it', async (from, to) => {
+    await begin();
+    await spawn('lead', 'ann');
+    await spawn('lead', 'bob');
+    await result(from, 'subscribe', { topic: 'camp' });
+    await result(from, 'send_message', { to: to === 'lead' ? 'parent' : to, message: 'The ship leaves at six.' });
+    await result(from, 'subscribe', { topic: 'war' });
+    await result(to, 'receive_message');
+    await stage.say(to, cheap({ text: 'Good.' }));
+    const { frames } = stage;
+    const cellOf = (name: string) =>
+      frames.map(({ record }) => ('birth' in record ? record.birth : undefined)).find((one) => one?.agent === name)!
+        .cell;
+    const sent = frames.find(
+      ({ record }) => record.type === 'settle' && JSON.stringify(record.value ?? '').includes('The ship leaves'),
+    );
+    const segments = await explainCell(frames, cellOf(to), { find: 'The ship leaves' });
+    const message = segments.segments.find(({ found }) => found.length > 0);
+    expect(message?.trail).toContainEqual(
+      expect.objectContaining({ type: 'operation', cell: sent!.cell, op: (sent!.record as { op: number }).op }),
+    );
+    const replies = message!.trail.filter((one) => one.type === 'operation' && one.cell === sent!.cell);
+    expect(replies).toHaveLength(1);
   });
 });

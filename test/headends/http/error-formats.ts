@@ -61,6 +61,7 @@ export const expectSecurityHeaders = (headers: Headers, id = /^req_\w{8,}$/u): v
   expect({
     'cache-control': headers.get('cache-control'),
     'content-security-policy': headers.get('content-security-policy'),
+    'cross-origin-opener-policy': headers.get('cross-origin-opener-policy'),
     'cross-origin-resource-policy': headers.get('cross-origin-resource-policy'),
     'referrer-policy': headers.get('referrer-policy'),
     'x-content-type-options': headers.get('x-content-type-options'),
@@ -71,6 +72,7 @@ export const expectSecurityHeaders = (headers: Headers, id = /^req_\w{8,}$/u): v
   }).toEqual({
     'cache-control': 'no-store',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',

@@ -54,6 +54,7 @@ describe('a route with files', () => {
       etag: `"${hashOf(page)}"`,
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
+      'cross-origin-opener-policy': 'same-origin',
       'cross-origin-resource-policy': 'same-origin',
       'referrer-policy': 'no-referrer',
     });

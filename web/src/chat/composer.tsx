@@ -9,6 +9,7 @@ import { busy, finishRun, stopped, stopRun } from './actions.ts';
 import { MoreOptions, readFiles } from './composer-options.tsx';
 import type { ChosenFile } from './composer-options.tsx';
 import { beginsConversation, conversations, shownAgent, shownConversation } from './context.ts';
+import { budgetKey, draftKey } from '../tab-storage.ts';
 import { draft, outgoing, send, sendProblem } from './outbox.ts';
 import { budgetOf, conversationName, hourMinute, jsonObjectProblem, readAmount } from './words.ts';
 
@@ -37,8 +38,6 @@ const shownRun = () => {
 
 /** Whether the shown run waits for a person. */
 const isAsking = (): boolean => [...(run.value?.view.questions.values() ?? [])].some(({ state }) => state === null);
-
-const budgetKey = 'cloister.budget';
 
 const storedBudget = (): { tokens: string; usd: string } => {
   const [tokens = '', usd = ''] = (sessionStorage.getItem(budgetKey) ?? '').split('|');
@@ -145,8 +144,6 @@ const newConversationName = (text: string): string =>
         text,
         conversations.value.map(({ name }) => name),
       );
-
-const draftKey = 'cloister.draft';
 
 const setDraft = (text: string): void => {
   draft.value = text;

@@ -54,8 +54,8 @@ const readFiles = async (run: string): Promise<readonly Shown[]> => {
     stored.map(async ({ mediaType, name, sha256 }): Promise<Shown> => {
       const label = name ?? mediaType;
       if (sha256 === undefined || !/^image\/(?:png|jpeg|gif|webp)$/u.test(mediaType)) return { label, url: null };
-      const bytes = await source.value.bytes(`${path}/attachments/${encodeURIComponent(sha256)}`);
-      return { label, url: URL.createObjectURL(new Blob([bytes], { type: mediaType })) };
+      const bytes = await source.value.bytes(`${path}/attachments/${encodeURIComponent(sha256)}`).catch(() => null);
+      return { label, url: bytes === null ? null : URL.createObjectURL(new Blob([bytes], { type: mediaType })) };
     }),
   );
 };

@@ -8,6 +8,7 @@ import { address, go } from '../address.ts';
 import { run, source } from '../state.ts';
 import type { SourceProblem } from '../source.ts';
 import { readConversations } from './context.ts';
+import { outgoingKey } from '../tab-storage.ts';
 
 export type OutgoingMessage = {
   readonly key: string;
@@ -27,7 +28,6 @@ export const sendProblem = signal<Error | null>(null);
 /** What is being written, by agent. */
 export const draft = signal('');
 
-const storeKey = 'cloister.outgoing';
 const firstRetryMs = 1_000;
 const lastRetryMs = 8_000;
 
@@ -51,7 +51,7 @@ export const takeBack = (): void => {
 
 /** After a reload: the message goes on, under its key. */
 export const resumeOutgoing = (): void => {
-  const kept = sessionStorage.getItem(storeKey);
+  const kept = sessionStorage.getItem(outgoingKey);
   if (kept === null) return;
   const message = JSON.parse(kept) as OutgoingMessage;
   outgoing.value = message;
@@ -108,12 +108,12 @@ const passingReason = ({ code, status }: SourceProblem): 'turn' | 'server' | nul
 const clear = (): void => {
   outgoing.value = null;
   waitsFor.value = null;
-  sessionStorage.removeItem(storeKey);
+  sessionStorage.removeItem(outgoingKey);
 };
 
 const keep = (message: OutgoingMessage): void => {
   try {
-    sessionStorage.setItem(storeKey, JSON.stringify(message));
+    sessionStorage.setItem(outgoingKey, JSON.stringify(message));
   } catch {
     // Too large, because of its files: it is sent, but a reload forgets it.
   }

@@ -1,6 +1,6 @@
 // Agents and tools that a turn called, as rows. An agent's row opens: its own words, and what it called.
 import { useState } from 'preact/hooks';
-import { activityText, cellName, formatBytes, formatDuration } from '#headends/run-view';
+import { activityText, cellName, formatBytes, formatDuration, plural } from '#headends/run-view';
 import type { CellView, ToolCallView } from '#headends/run-view';
 import { address, select } from '../address.ts';
 import { AnswerText } from '../markdown/answer-text.tsx';
@@ -15,19 +15,33 @@ import { toolLabel, workedTime } from './words.ts';
 
 type InRun = { readonly store: RunStore };
 
-export const Rows = ({ store, rows }: InRun & { readonly rows: readonly TurnRow[] }) => (
-  <ul class="chat-rows">
-    {rows.map((row) => (
-      <li key={row.op}>
-        {row.type === 'tool' ? (
-          <ToolRow store={store} call={row.call} />
-        ) : (
-          <AgentRow store={store} cell={row.cell} agent={row.agent} />
-        )}
-      </li>
-    ))}
-  </ul>
-);
+/** A turn may call thousands of tools: the newest are shown, and earlier ones on a click. */
+const shownAtOnce = 100;
+
+export const Rows = ({ store, rows }: InRun & { readonly rows: readonly TurnRow[] }) => {
+  const [shown, setShown] = useState(shownAtOnce);
+  const earlier = Math.max(0, rows.length - shown);
+  return (
+    <ul class="chat-rows">
+      {earlier === 0 ? null : (
+        <li key="earlier">
+          <button type="button" class="chat-row muted" onClick={() => setShown(shown * 2)}>
+            {plural(earlier, 'earlier call')}
+          </button>
+        </li>
+      )}
+      {rows.slice(earlier).map((row) => (
+        <li key={row.op}>
+          {row.type === 'tool' ? (
+            <ToolRow store={store} call={row.call} />
+          ) : (
+            <AgentRow store={store} cell={row.cell} agent={row.agent} />
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+};
 
 /** The view is changed in place, so whoever shows a part of it reads its version too. */
 const ToolRow = ({ store, call }: InRun & { readonly call: ToolCallView }) => {

@@ -1,6 +1,6 @@
 // Keys: each view says which it takes while it is shown; the newest one wins. Letters act outside text fields only.
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /** `hint`: what the bar at the bottom says; without one, only the list of all keys has it, under `about`. */
 export type KeyBinding = { readonly about: string; readonly hint?: boolean; run(event: KeyboardEvent): void };
@@ -15,7 +15,8 @@ export const useKeys = (bindings: KeyBindings, isActive = true): void => {
   const newest = useRef(bindings);
   newest.current = bindings;
   const said = Object.entries(bindings).map(([key, { about, hint }]) => `${key} ${about} ${hint}`);
-  useEffect(() => {
+  // Bound with the view, not a frame later: a key that is pressed in between would be lost.
+  useLayoutEffect(() => {
     if (!isActive) return undefined;
     const bound = Object.fromEntries(
       Object.entries(newest.current).map(([key, binding]) => [

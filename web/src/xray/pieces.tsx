@@ -107,7 +107,8 @@ type TableProps = {
 };
 
 export const Table = ({ titles, rows, selected = -1 }: TableProps) => (
-  <div class="table-box">
+  // A wide table is scrolled with the keys too.
+  <div class="table-box" tabIndex={0}>
     <table class="figures">
       <thead>
         <tr>{titles.map((title) => title && <th scope="col">{title}</th>)}</tr>

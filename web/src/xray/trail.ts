@@ -171,7 +171,7 @@ const walkCrossing = async (
   const all = crossingsInto(segment, cell);
   const holds = (from: string): boolean => walk.words !== '' && walk.outputOf(from)?.includes(walk.words) === true;
   const chosen = all.length === 1 ? all[0] : all.find(({ from }) => holds(from));
-  if (chosen !== undefined) return fromCrossing(walk, chosen, senderOf(walk, segment.trail, chosen));
+  if (chosen !== undefined) return fromCrossing(walk, chosen, senderOf(segment.trail, chosen));
   const names = all.map(({ from }) => walk.nameOf(from)).join(', ');
   const hue = crossingInk({ kind: all[0]!.kind, refused: null });
   walk.add(`${all.length} crossed together`, `from ${names}`, hue, { round: true });
@@ -180,14 +180,9 @@ const walkCrossing = async (
 
 type Crossing = Step<'crossing'>;
 
-/** The request in whose reply a sender wrote it. For a message: the newest reply before it was sent. */
-const senderOf = ({ view }: Walk, trail: readonly TrailStep[], { kind, from, to, sha256 }: Crossing): Next | null => {
+/** The request in whose reply a sender wrote it. */
+const senderOf = (trail: readonly TrailStep[], { from, to, sha256 }: Crossing): Next | null => {
   if (from === 'outside') return null;
-  if (kind === 'message' || kind === 'broadcast') {
-    const sentAt = view.crossings.find((one) => one.sha256 === sha256 && one.to === to)?.at ?? Infinity;
-    const reply = view.cells.get(from)?.requests.findLast(({ endedAt }) => endedAt !== null && endedAt <= sentAt);
-    if (reply !== undefined) return { cell: from, op: reply.op };
-  }
   const at = trail.findIndex((one) => one.type === 'crossing' && one.sha256 === sha256 && one.from === from);
   const by = trail[at + 1]?.type === 'task' ? trail[at + 2] : trail[at + 1];
   return by?.type === 'operation' && by.cell !== to ? { cell: by.cell, op: by.op } : { cell: from };

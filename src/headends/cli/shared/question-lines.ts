@@ -45,7 +45,7 @@ const framedLines = (lines: readonly string[], { paint, columns }: Screen): read
   lines.flatMap((line) => breakColumns(line, columns - 4).map((row) => `  ${paint('cyan', '│')} ${row}`));
 
 /** What somebody said, and the arguments that they want instead: whoever answers next must know. */
-const answerLines = ({ by, args, reason }: GivenAnswer, screen: Screen): readonly string[] => {
+const answerLines = ({ by, args, reason }: PersonAnswer, screen: Screen): readonly string[] => {
   const name = sanitizeLine(by);
   return [
     ...(args === undefined
@@ -139,9 +139,9 @@ export const answererProblem = (question: QuestionReport, name: string): string 
     : null;
 };
 
-type GivenAnswer = QuestionReport['answers'][number];
+type PersonAnswer = QuestionReport['answers'][number];
 
-const answerText = ({ by, allow, args }: GivenAnswer, { why }: Pick<QuestionReport, 'why'>): string => {
+const answerText = ({ by, allow, args }: PersonAnswer, { why }: Pick<QuestionReport, 'why'>): string => {
   const verdict = why === 'agent' ? (allow ? 'answered' : 'declined') : allow ? 'allowed' : 'denied';
   return `${sanitizeLine(by)}: ${verdict}${args === undefined ? '' : ', with other arguments'}`;
 };

@@ -6,7 +6,7 @@ import { UsageError } from './errors.ts';
 import { findOption, optionsOf } from './question-lines.ts';
 import { parseObject } from './question-prompt.ts';
 
-export type GivenAnswer = {
+export type QuestionAnswerFlags = {
   readonly question: string;
   readonly answer: string | null;
   readonly reason: string | null;
@@ -19,7 +19,10 @@ export type GivenAnswer = {
   readonly jsonl: boolean;
 };
 
-export const readTextAnswer = (question: QuestionReport, given: GivenAnswer): Omit<QuestionAnswer, 'sha256'> => {
+export const readTextAnswer = (
+  question: QuestionReport,
+  given: QuestionAnswerFlags,
+): Omit<QuestionAnswer, 'sha256'> => {
   const { answer, reason, args, remember } = given;
   if (args !== null || remember !== null)
     throw new UsageError(
@@ -32,7 +35,10 @@ export const readTextAnswer = (question: QuestionReport, given: GivenAnswer): Om
   return { allow: true, reason: findOption(question, text) ?? text };
 };
 
-export const readVerdict = async (given: GivenAnswer, files: CliFiles): Promise<Omit<QuestionAnswer, 'sha256'>> => {
+export const readVerdict = async (
+  given: QuestionAnswerFlags,
+  files: CliFiles,
+): Promise<Omit<QuestionAnswer, 'sha256'>> => {
   const { answer, reason, args, remember } = given;
   if (answer !== 'allow' && answer !== 'deny')
     throw new UsageError(
