@@ -363,7 +363,8 @@ const unreadable = (error: unknown): readonly never[] => {
   return [];
 };
 
-const isStoreTrouble = (error: unknown): boolean => ['store_failed', 'store_busy'].includes(codeOf(error) ?? '');
+const isStoreTrouble = (error: unknown): boolean =>
+  ['store_failed', 'store_unreadable', 'store_busy'].includes(codeOf(error) ?? '');
 
 const isTaken = ({ answers }: QuestionReport, id: string): boolean => answers.some(({ signal }) => signal === id);
 

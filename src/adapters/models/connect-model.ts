@@ -9,6 +9,7 @@ import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provide
 import { CloisterError } from '#base';
 import type { ResolvedProvider } from '#contracts';
 import type { VendorModel, ModelStreamParts } from './vendor.ts';
+import { PlainReply, refusePlainReply, streamOf } from './plain-reply.ts';
 import { vendorCode } from './vendors.ts';
 
 type ConnectOptions = {
@@ -35,6 +36,12 @@ export const connectModel = (
   };
   let opened: Promise<VendorModel> | undefined;
   const open = (): Promise<VendorModel> => (opened ??= vendor.connect(connection));
+  let streaming: Promise<VendorModel> | undefined;
+  const openStreaming = (): Promise<VendorModel> =>
+    (streaming ??= vendor.connect({
+      ...connection,
+      fetch: async (...request) => refusePlainReply(await connection.fetch(...request)),
+    }));
   return {
     specificationVersion: 'v4',
     provider: provider.name,
@@ -45,12 +52,32 @@ export const connectModel = (
       return withTranslatedErrors(translateError, () => model.doGenerate(prepare(call)));
     },
     async doStream(call) {
-      const { model, prepare, transformStream, translateError } = await open();
-      const result = await withTranslatedErrors(translateError, () => model.doStream(prepare(call)));
-      return {
-        ...result,
-        stream: requireCompleteStream(transformStream === undefined ? result.stream : transformStream(result.stream)),
-      };
+      const { model, prepare, transformStream, translateError } = await openStreaming();
+      try {
+        const result = await withTranslatedErrors(translateError, () => model.doStream(prepare(call)));
+        return {
+          ...result,
+          stream: requireCompleteStream(transformStream === undefined ? result.stream : transformStream(result.stream)),
+        };
+      } catch (error) {
+        if (!(error instanceof PlainReply)) throw error;
+        return { stream: streamOf(await readPlainReply(error)) };
+      }
+
+      /** The provider has answered: the vendor's package reads that answer, and nothing is sent. */
+      async function readPlainReply({ response }: PlainReply) {
+        const reader = await vendor.connect({ ...connection, fetch: async () => response });
+        try {
+          return await reader.model.doGenerate(reader.prepare(call));
+        } catch (error) {
+          const words = error instanceof Error ? error.message : String(error);
+          throw new CloisterError(
+            'model_request',
+            `The provider answered a request for a stream with JSON that is no reply: ${words}`,
+            { cause: error },
+          );
+        }
+      }
     },
   };
 };

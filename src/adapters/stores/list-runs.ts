@@ -100,7 +100,7 @@ const readRunsWithFrames = (rows: LogRows): readonly RunId[] => {
   try {
     return rows.runs();
   } catch (error) {
-    const failure = storeError(error);
+    const failure = storeError(error, 'store_unreadable');
     if (failure.code !== 'store_damaged') throw failure;
     return [];
   }

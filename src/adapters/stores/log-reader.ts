@@ -87,7 +87,7 @@ const readChunk = (rows: LogRows, run: RunId, from: number, last: number): reado
   try {
     return rows.chunk?.(run, from, Math.min(chunkFrames, last + 1 - from), chunkChars) ?? [];
   } catch (error) {
-    const failure = storeError(error);
+    const failure = storeError(error, 'store_unreadable');
     if (failure.code !== 'store_damaged') throw failure;
     return [];
   }
@@ -136,7 +136,7 @@ export const inspectLog = (rows: LogRows, run: RunId): CheckedLog & { readonly l
     const listed = found.listed || found.frames.length === 0;
     if (found.listed || found.frames.length + problems.length > 0) return { ...found, problems, listed };
   } catch (error) {
-    const failure = storeError(error);
+    const failure = storeError(error, 'store_unreadable');
     if (failure.code !== 'store_damaged') throw failure;
     const problems = [`run ${run} cannot be read: ${failure.failure.detail ?? ''}`];
     return { frames: [], problems, listed: true };

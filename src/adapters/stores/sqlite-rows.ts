@@ -40,7 +40,7 @@ const openReadConnection = (folder: string, busyTimeoutMs: number): ReadConnecti
         const database = connect();
         return database === undefined ? none() : look(database);
       } catch (error) {
-        throw storeError(error);
+        throw storeError(error, 'store_unreadable');
       }
     },
     close,
@@ -73,14 +73,14 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRow
       try {
         return findAcknowledgedHeads(heads.readAll(), run);
       } catch (error) {
-        throw storeError(error);
+        throw storeError(error, 'store_unreadable');
       }
     },
     heads() {
       try {
         return heads.readAll();
       } catch (error) {
-        throw storeError(error);
+        throw storeError(error, 'store_unreadable');
       }
     },
     list: (query) => reading(noRows, listRunRows(query)),

@@ -159,6 +159,12 @@ export class InterruptedRunResumer {
 }
 
 /** These may go away by themselves. */
-const transientCodes: readonly ErrorCode[] = ['store_failed', 'store_busy', 'server_busy', 'server_stopping'];
+const transientCodes: readonly ErrorCode[] = [
+  'store_failed',
+  'store_unreadable',
+  'store_busy',
+  'server_busy',
+  'server_stopping',
+];
 
 const [retryMs, firstWaitMs, rememberedMs] = [10_000, 10_000, 3_600_000];

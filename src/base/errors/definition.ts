@@ -250,6 +250,12 @@ export const definitionErrors = {
     'The workspace cannot be written to.',
     'Check free space and permissions, and that the workspace is on a local file system.',
   ),
+  store_unreadable: errorEntry(
+    'config',
+    false,
+    'The workspace cannot be read.',
+    'Check permissions, the disk, and that the workspace is on a local file system.',
+  ),
   store_damaged: errorEntry(
     'config',
     false,

@@ -18,6 +18,7 @@ export const versionsByFormat: Readonly<Record<number, RecordedVersions>> = {
   5: { earlierRules: {}, holdEstimate: 1, teamTexts: 1 },
   6: { earlierRules: {}, holdEstimate: 2, teamTexts: 1 },
   7: { earlierRules: {}, holdEstimate: 2, teamTexts: 1 },
+  8: { earlierRules: {}, holdEstimate: 2, teamTexts: 1 },
 };
 
 /** Throws `run_format`. */

@@ -88,11 +88,11 @@ const neverConnected = (error: unknown): boolean => {
   return codes.length === 0 || codes.some((code) => connectErrorCodes.includes(code) || certificateError.test(code));
 };
 
-const parseRetryAfterMs = (headers: Record<string, string> | undefined): number | undefined => {
-  const ms = Number(headers?.['retry-after-ms']);
-  if (Number.isFinite(ms) && ms >= 0 && headers?.['retry-after-ms'] !== undefined) return ms;
-  const seconds = Number(headers?.['retry-after']);
-  return Number.isFinite(seconds) && seconds >= 0 && headers?.['retry-after'] !== undefined
-    ? seconds * 1_000
-    : undefined;
+/** Seconds, or a date; that is read by the provider's own clock, which says when it answered. */
+const parseRetryAfterMs = (headers: Record<string, string> = {}): number | undefined => {
+  const { 'retry-after-ms': ms, 'retry-after': after, date } = headers;
+  for (const wait of [Number(ms ?? NaN), Number(after ?? NaN) * 1_000])
+    if (Number.isFinite(wait) && wait >= 0) return wait;
+  const wait = Date.parse(after ?? '') - Date.parse(date ?? '');
+  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 };

@@ -65,6 +65,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   model_missing: 500,
   env_missing: 500,
   store_failed: 500,
+  store_unreadable: 500,
   store_damaged: 500,
   workspace_format: 500,
   run_format: 500,
