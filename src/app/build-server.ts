@@ -26,6 +26,7 @@ import {
   SlotQueue,
   slotLimitsFor,
   RateLimiter,
+  ReadinessCheck,
   temporaryTokenEntry,
   TokenRegistry,
 } from '#app/serve';
@@ -174,6 +175,7 @@ const openService = (
     bodies: new BodyBudget(limits),
     about: { version: packageVersion() },
     isOperator: (caller: Caller) => tokens.entry(caller)?.operator === true,
+    readiness: new ReadinessCheck({ cloister, slots, clock }),
     isStopping: () => stopping,
     stop: () => void (stopping = true),
   };
@@ -213,6 +215,7 @@ const createApp = (
     formatError: restError,
     redact,
     onAnswered: answered,
+    findProblems: () => service.readiness.problems(),
     operatorHealth: (caller) => {
       // probe: health-operator
       if (!service.isOperator(caller)) return undefined;

@@ -34,6 +34,7 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { seesShape } from '#contracts';
+import { checkWritable } from './check-writable.ts';
 import { buildAgentTool } from './build-agent-tool.ts';
 import { AgentList } from './agent-list.ts';
 import { filesOf, RunRequestChecker } from './run-request-checker.ts';
@@ -303,6 +304,8 @@ export class LocalCloister extends RunReader implements Cloister {
   get stalls(): StallReport {
     return this.#shared.stalls?.report() ?? noStallReport;
   }
+
+  readonly checkWritable = (): Promise<void> => checkWritable(this.#shared);
 
   redact(text: string): string {
     // probe: redact-without-cell

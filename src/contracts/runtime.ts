@@ -261,6 +261,8 @@ export interface Cloister extends RunStarter, RunArchive {
   rebuild(run?: string): Promise<number>;
   /** Stalls of the event loop since this Cloister was opened. */
   readonly stalls: StallReport;
+  /** Resolves once something was written to the workspace and removed again. Rejects if it cannot be written to now. */
+  checkWritable(): Promise<void>;
   /** Removes the secrets that nobody can guess from a text that belongs to no cell. */
   redact(text: string): string;
   /** Cancels its runs in progress, makes everything durable, and closes tool servers and the store. */

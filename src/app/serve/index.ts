@@ -11,6 +11,7 @@ export {
 } from './check-server-setup.ts';
 export type { ResumeAttempt } from './interrupted-runs.ts';
 export { LocalAgentService } from './local-agent-service.ts';
+export { ReadinessCheck } from './readiness.ts';
 export { RateLimiter, TokenRegistry, temporaryTokenEntry } from './token-registry.ts';
 export { SlotQueue, slotLimitsFor } from './slot-queue.ts';
 export type { SlotLimits } from './slot-queue.ts';

@@ -62,6 +62,11 @@ export class SlotQueue {
     return this.#queue.size;
   }
 
+  /** Whether it refuses everybody's next request. */
+  get isFull(): boolean {
+    return this.#running >= this.#options.running && this.#queue.size >= this.#options.waiting;
+  }
+
   /**
    * Throws `server_busy` or `server_stopping`; rejects with `cancelled` when the signal aborts first. `isAdmitted`: for a run that was
    * admitted before, which waits also if the queue is full.

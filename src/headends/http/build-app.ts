@@ -31,6 +31,8 @@ type AppOptions = {
   /** Called for each answered request, and once more if its stream fails later. */
   onAnswered?(request: AnsweredRequest): void;
   isStopping(): boolean;
+  /** What keeps the server from taking work now, for `/ready`. */
+  findProblems?(): Promise<readonly string[]>;
   /** What `/health` also shows to the holder of this token; undefined for everybody but the operator. */
   operatorHealth?(caller: Caller): JsonObject | undefined;
 };
@@ -71,9 +73,10 @@ export const buildApp = (options: AppOptions): HttpApp => {
   const app = new Hono<{ Bindings: Partial<NodeEnv> }>({ strict: true });
   const refuse = (error: unknown): Response =>
     sendReply(failureResponse(clientError(error), options.formatError, commonHeaders(requestId(options), {})));
-  const healthPath = { formatError: options.formatError, methods: ['GET'] };
-  app.get('/health', (c) => health(c, options, healthPath));
-  app.all('/health', (c) => rejectRequest(c, options, healthPath));
+  const statusPath = { formatError: options.formatError, methods: ['GET'] };
+  app.get('/health', (c) => health(c, options, statusPath));
+  app.get('/ready', (c) => readiness(c, options, statusPath));
+  for (const path of ['/health', '/ready']) app.all(path, (c) => rejectRequest(c, options, statusPath));
   for (const [path, routesOfPath] of groupByPath(options.routes)) {
     const methods = [...new Set(routesOfPath.flatMap(methodsOf))];
     const routes = routesOfPath.map((route) => ({ ...route, methods }));
@@ -128,6 +131,17 @@ const health = (c: HonoContext, options: AppOptions, pathInfo: PathInfo): Promis
     const caller = options.gate.find(c.req.header('authorization'), c.req.header('x-api-key'));
     const more = caller === undefined ? undefined : options.operatorHealth?.(caller);
     return completeReply(stopping ? 503 : 200, { status, ...more }, common);
+  });
+
+/** What is wrong follows from what others do and from the machine, so only the operator is told. */
+const readiness = (c: HonoContext, options: AppOptions, pathInfo: PathInfo): Promise<Response> =>
+  handleRequest(c, options, pathInfo, async ({ common }) => {
+    const found = options.isStopping() ? ['the server is stopping'] : ((await options.findProblems?.()) ?? []);
+    const caller = options.gate.find(c.req.header('authorization'), c.req.header('x-api-key'));
+    const isOperator = caller !== undefined && options.operatorHealth?.(caller) !== undefined;
+    const isReady = found.length === 0;
+    const problems = isOperator ? { problems: found.map((problem) => options.redact(problem)) } : {};
+    return completeReply(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', ...problems }, common);
   });
 
 const serve = (c: HonoContext, options: AppOptions, route: KnownRoute): Promise<Response> =>

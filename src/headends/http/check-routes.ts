@@ -9,7 +9,8 @@ type Declared = PlainRoute | OpenRoute;
 /** Throws `defect` for the first contradiction. */
 export const checkRoutes = (routes: readonly Declared[]): void => {
   for (const route of routes) {
-    const problem = takesProblem(route) ?? filesProblem(route) ?? (route.path === '/health' ? 'is taken' : null);
+    const problem =
+      takesProblem(route) ?? filesProblem(route) ?? (/^\/(?:health|ready)$/u.test(route.path) ? 'is taken' : null);
     if (problem !== null) throw contradiction(route, problem);
   }
   for (const same of Map.groupBy(routes, addressOf).values()) {

@@ -191,6 +191,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       defineAgent({ name, description: `It is ${name}.`, prompt: 'Work.' }),
     ),
     stalls: { count: 0, longestMs: 0, latest: [] },
+    checkWritable: async () => undefined,
     register: () => undefined,
     remove: () => undefined,
     questions: async () => [],
