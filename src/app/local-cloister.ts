@@ -95,7 +95,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const onStart = onQuestion && ((session: RunSession) => void handleQuestions(session, onQuestion, this.#questions));
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave, onStart);
     this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
-    const others = { runs: this.#runs, continuer: this.#continuer };
+    const others = { runs: this.#runs, agents: this.#agents, continuer: this.#continuer };
     this.#questions = new RunQuestions({ store, clock, ids, ...others, resume: (run) => this.resume(run) });
   }
 

@@ -8,6 +8,7 @@ import { CloisterError } from '#base';
 import type { ErrorCode, RunId } from '#base';
 import { operatorRight, readQuestionId } from '#contracts';
 import type {
+  Agent,
   AnswerOptions,
   AnswerReceipt,
   Clock,
@@ -34,6 +35,8 @@ type RunQuestionsPorts = {
     durable(run: RunId): Promise<void>;
     signal(run: string, command: RunCommand, options: { readonly id: string; readonly by: string }): Promise<unknown>;
   };
+  /** `all`: another list after each change. */
+  readonly agents: { readonly all: readonly Agent[] };
   /** Throws if a run cannot continue with the agents as they are. */
   readonly continuer: { checkDefinitions(frames: readonly Frame[]): unknown };
   readonly resume: (run: RunId) => Promise<RunSession>;
@@ -51,7 +54,7 @@ export class RunQuestions {
   readonly #ports: RunQuestionsPorts;
   readonly #known = new KnownQuestions();
   /** How the agents of these runs have changed, as somebody was told who answered. */
-  readonly #changes = new Map<RunId, string>();
+  readonly #changes = new Map<RunId, { readonly agents: readonly Agent[]; readonly text: string }>();
   readonly #answering = new Set<Promise<unknown>>();
   /** End the waits of answers that were sent away. */
   readonly #wakers = new Set<() => void>();
@@ -220,9 +223,10 @@ export class RunQuestions {
 
   async #refuseStale({ id, run }: QuestionReport, sent: SentAnswer, error: unknown): Promise<never> {
     await this.#ports.store.removeSignal(run, rowId(sent));
+    const { all: agents } = this.#ports.agents;
     const { detail = '' } = error instanceof CloisterError ? error.failure : {};
     // What has changed further down shows only when the run is resumed. From now on it is known.
-    this.#changes.set(run, detail);
+    this.#changes.set(run, { agents, text: detail });
     throw staleError(id, detail);
   }
 
@@ -243,9 +247,10 @@ export class RunQuestions {
   async #readRecorded(run: RunId): Promise<RunQuestionsState> {
     await this.#ports.runs.durable(run);
     const { frames } = await this.#ports.store.hashPrefix(run);
-    const state = this.#known.at(run, frames) ?? (await this.#readLog(run));
-    const change = this.#changes.get(run) ?? state.change;
-    return change === state.change ? state : { ...state, change };
+    const { all: agents } = this.#ports.agents;
+    const state = this.#known.at(run, frames, agents) ?? (await this.#readLog(run));
+    const told = this.#changes.get(run);
+    return told?.agents === agents ? { ...state, change: told.text } : state;
   }
 
   async #readLog(run: RunId): Promise<RunQuestionsState> {
@@ -256,12 +261,13 @@ export class RunQuestions {
       questions,
       isWaiting: isOpen && isWaitingForPeople(frames),
       change: isOpen ? this.#changeSince(frames) : null,
+      agents: this.#ports.agents.all,
     };
     this.#known.set(run, frames.length, state);
     return state;
   }
 
-  /** How the agents have changed since; null: they have not, or are not known here. The same as long as this Cloister is open. */
+  /** How the agents have changed since; null: they have not, or are not known here. */
   #changeSince(frames: readonly Frame[]): string | null {
     try {
       this.#ports.continuer.checkDefinitions(frames);
@@ -284,18 +290,20 @@ type RunQuestionsState = {
   readonly isWaiting: boolean;
   /** How its agents have changed since, if a question is open. */
   readonly change: string | null;
+  /** Those that were registered when it was read. */
+  readonly agents: readonly Agent[];
 };
 
-const noQuestions: RunQuestionsState = { questions: [], isWaiting: false, change: null };
+const noQuestions: RunQuestionsState = { questions: [], isWaiting: false, change: null, agents: [] };
 
 /** The questions of runs that were read lately, so that a list of many open questions reads only the logs that have grown. */
 class KnownQuestions {
   /** In the order in which they were read. */
   readonly #byRun = new Map<RunId, { readonly frames: number; readonly state: RunQuestionsState }>();
 
-  at(run: RunId, frames: number): RunQuestionsState | undefined {
+  at(run: RunId, frames: number, agents: readonly Agent[]): RunQuestionsState | undefined {
     const known = this.#byRun.get(run);
-    return known?.frames === frames ? known.state : undefined;
+    return known?.frames === frames && known.state.agents === agents ? known.state : undefined;
   }
 
   /** `frames`: how many frames the log had. */

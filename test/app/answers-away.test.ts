@@ -76,6 +76,7 @@ const answerFromAway = async (looks: readonly Look[], msBeforeExpiry = 60_000): 
       durable: async () => undefined,
       signal: async (_run, _command, { id }) => void (sent = id),
     },
+    agents: { all: [] },
     continuer: { checkDefinitions: () => undefined },
     resume: () => Promise.reject(new CloisterError('run_owned')),
   });
@@ -118,6 +119,7 @@ test.for<[fails: ErrorCode, told: ErrorCode]>([
     clock: virtualClock(),
     ids: countingIds(),
     runs: { live: () => undefined, durable: async () => undefined, signal: fail },
+    agents: { all: [] },
     continuer: { checkDefinitions: () => undefined },
     resume: fail,
   });

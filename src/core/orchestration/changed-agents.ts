@@ -2,7 +2,8 @@
 // reaches the first cell of such an agent.
 //
 //   changed-agent-certain. An agent counts as changed only if no way to start it gives the recorded definition. Agents that a model
-//       defined itself, or that nobody finds any more, are left to the resume.
+//       defined itself, or that nobody finds any more, are left to the resume. Agents with the same definition may differ in the
+//       agents below them, so each of them counts as the one that was started.
 //   changed-agent-reached. Only what a resume compares counts: the agents that an unended cell has started, not those below a cell that
 //       has ended.
 import { isSameJson } from '#base';
@@ -19,7 +20,7 @@ export const changedAgent = (recorded: RecordedRun, agent: Agent): string | null
   const definitions = recordedDefinitions(recorded);
   const before = definitions.get(digest);
   if (agent.digest !== digest) return changeText(name, before, agent);
-  return new UnendedCells(recorded, definitions).findChange(recorded.root.birth.cell, agent);
+  return new UnendedCells(recorded, definitions).findChange(recorded.root.birth.cell, [agent]);
 };
 
 type Definitions = ReadonlyMap<Hash, AgentDefinition>;
@@ -27,11 +28,14 @@ type Definitions = ReadonlyMap<Hash, AgentDefinition>;
 const recordedDefinitions = ({ frames }: RecordedRun): Definitions =>
   new Map(frames.flatMap(({ definitions = [] }) => definitions.map((one) => [one.digest, one.definition] as const)));
 
+/** The agents that may have been started, as they are today; a text if none of them can have been; null if nobody can tell. */
+type Started = readonly Agent[] | string | null;
+
 class UnendedCells {
   readonly #recorded: RecordedRun;
   readonly #definitions: Definitions;
-  /** By parent, name and recorded digest, because the same agent is started again and again. */
-  readonly #known = new Map<string, Agent | string | null>();
+  /** By parents, name and recorded digest, because the same agent is started again and again. */
+  readonly #known = new Map<readonly Agent[], Map<string, Started>>();
   #callOptions: boolean | undefined;
 
   constructor(recorded: RecordedRun, definitions: Definitions) {
@@ -39,40 +43,42 @@ class UnendedCells {
     this.#definitions = definitions;
   }
 
-  /** `agent`: that of the cell, whose definition is the recorded one. */
-  findChange(cell: CellId, agent: Agent): string | null {
+  /** `agents`: those that the cell may be of. Their definition is the recorded one. */
+  findChange(cell: CellId, agents: readonly Agent[]): string | null {
     const { begins, settles } = this.#recorded.cells.get(cell)!;
     for (const [no, { record }] of begins) {
       const birth = record.type === 'begin' ? record.birth : undefined;
       if (birth === undefined) continue;
-      const child = this.#startedNow(birth, agent);
-      const change = typeof child !== 'object' || settles.has(no) ? child : child && this.findChange(birth.cell, child);
-      if (typeof change === 'string') return change;
+      const started = this.#startedNow(birth, agents);
+      if (typeof started === 'string') return started;
+      const change = started === null || settles.has(no) ? null : this.findChange(birth.cell, started);
+      if (change !== null) return change;
     }
     return null;
   }
 
-  /** The agent that is started today; a text if it has changed; null if nobody can tell. */
-  #startedNow(birth: Birth, parent: Agent): Agent | string | null {
-    const key = `${parent.digest} ${birth.agent} ${birth.digest}`;
-    let known = this.#known.get(key);
-    if (known === undefined) this.#known.set(key, (known = this.#findStarted(birth, parent)));
+  #startedNow(birth: Birth, parents: readonly Agent[]): Started {
+    const key = `${birth.agent} ${birth.digest}`;
+    const ofParents = this.#known.get(parents) ?? new Map<string, Started>();
+    this.#known.set(parents, ofParents);
+    let known = ofParents.get(key);
+    if (known === undefined) ofParents.set(key, (known = this.#findStarted(birth, parents)));
     return known;
   }
 
-  #findStarted({ agent: name, digest }: Birth, parent: Agent): Agent | string | null {
+  #findStarted({ agent: name, digest }: Birth, parents: readonly Agent[]): Started {
     const before = this.#definitions.get(digest);
     if (before === undefined || before.promptBy === 'model') return null;
-    const usual = usualStarts(name, parent);
+    const usual = parents.flatMap((parent) => usualStarts(name, parent));
     const [first] = usual;
     if (first === undefined) return null;
-    const isRecorded = (one: Agent): boolean => one.digest === digest;
-    const found = usual.find(isRecorded);
-    if (found !== undefined) return found;
-    const chosen = this.#hasCallOptions
-      ? usual.flatMap((one) => startsByCall(one, before)).find(isRecorded)
-      : undefined;
-    return chosen ?? changeText(name, before, first);
+    const withDigest = (all: readonly Agent[]): readonly Agent[] => [
+      ...new Set(all.filter((one) => one.digest === digest)),
+    ];
+    const found = withDigest(usual);
+    if (found.length > 0) return found;
+    const chosen = this.#hasCallOptions ? withDigest(usual.flatMap((one) => startsByCall(one, before))) : [];
+    return chosen.length > 0 ? chosen : changeText(name, before, first);
   }
 
   /** Whether a call may have left an agent fewer tools or less time, or given it a part of the window: if no record names these options, none has. */
@@ -85,14 +91,16 @@ class UnendedCells {
   }
 }
 
-const callOptions = /timeout_ms|tools|share/u;
+/** A model may have escaped characters of a name. */
+const callOptions = /timeout_ms|tools|share|\\u/u;
 
 /** The agents of that name, as the parent starts them with a call that asks for nothing special. */
 const usualStarts = (name: string, parent: Agent): readonly Agent[] => {
-  const { compactor } = parent.children;
-  return [...startableAgents(parent), withoutRequestTools(parent), ...(compactor === null ? [] : [compactor])]
-    .filter((one) => one.name === name)
-    .flatMap((one) => [withinDepth(one, parent), withinDepth(asSpawned(one, parent), parent)]);
+  const { agents, spawnable, compactor } = parent.children;
+  const isCalled = (one: Agent): boolean => agents.includes(one) || !spawnable.includes(one);
+  const called = [...startableAgents(parent).filter(isCalled), ...(compactor === null ? [] : [compactor])];
+  const spawned = [...spawnable, withoutRequestTools(parent)].map((one) => asSpawned(one, parent));
+  return [...called, ...spawned].filter((one) => one.name === name).map((one) => withinDepth(one, parent));
 };
 
 /** The same agent as a call has started it that asked for less, or for a part of the window. */
