@@ -31,6 +31,7 @@ export class CheckpointUsers {
   readonly #supervisor: SupervisorPorts;
   #planned: number;
   #taken = 0;
+  #hasWatched = false;
 
   constructor(world: World, hosts: SupervisorPorts) {
     this.#world = world;
@@ -39,7 +40,27 @@ export class CheckpointUsers {
   }
 
   start(): void {
+    this.#world.onAllowedAgent = (run) => this.#watchAllowedAgent(run);
     for (const plan of this.#world.plan.checkpointActions) this.#schedule(plan, plan.afterMs, waitsMax);
+  }
+
+  /** Somebody takes a checkpoint while an agent works that a person has allowed, and restores it: once in a seed. */
+  #watchAllowedAgent(run: RunId): void {
+    const { scheduler, slotRandom: random } = this.#world;
+    if (this.#hasWatched) return;
+    this.#hasWatched = true;
+    this.#planned += 2;
+    const at = random.log(1, 60);
+    scheduler.after(at, 'checkpoint', () => {
+      this.#planned--;
+      void this.#takeCheckpoint(run, false);
+    });
+    scheduler.after(at + random.log(50, 4_000), 'restore', () => {
+      this.#planned--;
+      const taken = checkpointsIn(this.#world).findLast((one) => one.run === run && one.why === 'asked');
+      if (taken === undefined) this.#supervisor.checkSoon();
+      else void this.#continueFrom('restore', taken);
+    });
   }
 
   /** Waits a bounded time for a checkpoint, if the action needs one. */
@@ -68,7 +89,10 @@ export class CheckpointUsers {
     } else if (what === 'checkpoint') {
       const begun = requests.filter(({ run }) => disk.length(run) > 0);
       const among = begun.length > 0 && random.chance(0.9) ? begun : requests;
-      if (among.length > 0) void this.#takeCheckpoint(random.pick(among).run);
+      if (among.length > 0) {
+        // Now and then the whole run is tried again, from its start. Not drawn, so that older seeds stay as they were.
+        void this.#takeCheckpoint(random.pick(among).run, ++this.#taken % 4 === 0);
+      }
     } else {
       const checkpoints = checkpointsIn(this.#world);
       if (checkpoints.length === 0) return;
@@ -80,10 +104,8 @@ export class CheckpointUsers {
     }
   }
 
-  async #takeCheckpoint(run: RunId): Promise<void> {
+  async #takeCheckpoint(run: RunId, atStart: boolean): Promise<void> {
     const { process, cloister } = this.#supervisor.anyProcess();
-    // Now and then the whole run is tried again, from its start. Not drawn, so that older seeds stay as they were.
-    const atStart = ++this.#taken % 4 === 0;
     await this.#attempt(process.no, `checkpoint of ${run}${atStart ? ' at its start' : ''}`, () =>
       cloister.checkpoints.create(run, { atStart }),
     );

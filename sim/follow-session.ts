@@ -9,6 +9,7 @@ import type { CancelPlan, RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { afterPromises } from './scheduler.ts';
 import { scheduleSignals } from './remote-commands.ts';
+import { guardWithSlot } from './slot-gate.ts';
 import { copyTasks, scheduleTeamInput } from './team-requests.ts';
 import type { World } from './world.ts';
 
@@ -51,7 +52,10 @@ export const followSession = (
   scheduleMail(live, watched, plan);
   if (plan.resident !== null && resumed) void noteAgentsWhenBack(live, watched);
   if (plan.resident !== null && plan.resident.listens !== null) void listen(live, watched, plan.resident.listens);
-  if (plan.people !== null) answerQuestions(live, watched, plan.people);
+  if (plan.people !== null) {
+    guardWithSlot(process, session, plan.people);
+    answerQuestions(live, watched, plan.people);
+  }
   if (!resumed) scheduleSignals(process, session.run, plan);
   if (plan.team !== null) scheduleTeamInput(live, watched, plan.team);
   if (plan.reader !== null) void readEvents(live, watched, plan.reader);

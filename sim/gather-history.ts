@@ -37,6 +37,7 @@ export const gatherHistory = async (
     otherRequests: world.otherRequests,
     outsideMail: world.outsideMail,
     answers: world.answers,
+    waitEnds: world.waitEnds,
     signals: world.signals,
     signalRemovals: world.signalRemovals,
     signalsLeft: world.disk.signals().map(({ run, id }) => ({ run, id })),

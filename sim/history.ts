@@ -217,6 +217,17 @@ export type SignalRemoval = {
   readonly onDisk: number;
 };
 
+/**
+ * A frame that may end a run's wait for people. `lateMs`: how long it had waited for the run's slot; null: it did not wait, and the run
+ * had none.
+ */
+export type WaitEnd = {
+  readonly process: number;
+  readonly run: RunId;
+  readonly frame: number;
+  readonly lateMs: number | null;
+};
+
 export type RunHistory = RunRequest & {
   /** Read back at the end by the store's own code; empty if nothing was ever stored. */
   readonly frames: readonly Frame[];
@@ -244,6 +255,7 @@ export type History = {
   readonly otherRequests: readonly OtherRequest[];
   readonly outsideMail: readonly OutsideMail[];
   readonly answers: readonly SentAnswer[];
+  readonly waitEnds: readonly WaitEnd[];
   readonly signals: readonly PutSignal[];
   readonly signalRemovals: readonly SignalRemoval[];
   /** Signals that are still stored at the end. */

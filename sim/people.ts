@@ -1,5 +1,6 @@
 // The people whom runs ask: they allow, deny, change arguments, answer twice or both ways at once, are not entitled to, are shown
 // something else, or never answer.
+import type { JsonObject } from '#base';
 import type { ApprovalRule, Frame, RecordOf, RunSession } from '#contracts';
 import { errorCode } from './error-code.ts';
 import type { FollowedSession, SentAnswer } from './history.ts';
@@ -121,7 +122,9 @@ const drawAnswers = (
     case 'changes arguments':
       return {
         wrong: [],
-        right: [{ ...allow(), args: { q: random.chance(0.2) ? '1 common' : `changed ${random.hex()}` } }],
+        right: [
+          { ...allow(), args: changedArgs(question.args, random.chance(0.2) ? '1 common' : `changed ${random.hex()}`) },
+        ],
       };
     case 'remembers':
       return { wrong: [], right: [{ ...allow(), remember: 'run' }] };
@@ -141,6 +144,9 @@ const drawAnswers = (
       return { wrong: [], right: [] };
   }
 };
+
+/** What an agent is asked to do is its caller's: only the arguments of tools are changed. */
+const changedArgs = (args: JsonObject, q: string): JsonObject => ('q' in args ? { q } : args);
 
 type OneOfMany = { readonly answer: Answer; readonly isStranger: boolean };
 

@@ -180,8 +180,11 @@ export type RunPlan = {
   readonly signals: readonly SignalPlan[];
 };
 
-/** `msMax`: the longest that they take. `elsewhere`: the probability that an answer comes through another process. */
-export type PeoplePlan = { readonly msMax: number; readonly elsewhere: number };
+/**
+ * `msMax`: the longest that they take. `elsewhere`: the probability that an answer comes through another process. `slotMs`: the longest
+ * that a run that waited for them waits for a slot.
+ */
+export type PeoplePlan = { readonly msMax: number; readonly elsewhere: number; readonly slotMs: number };
 
 /** `twice`: the sender does not know whether it arrived, and sends the same again. */
 export type SignalPlan = {

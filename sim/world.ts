@@ -18,11 +18,13 @@ import type {
   SentAnswer,
   SignalRemoval,
   ToolCall,
+  WaitEnd,
   Writing,
 } from './history.ts';
 import type { SeedPlan } from './plan.ts';
 import type { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
+import type { SlotGate } from './slot-gate.ts';
 import { Trace } from './trace.ts';
 
 type Watcher = {
@@ -72,6 +74,11 @@ export class World {
   readonly sending: Sender[] = [];
   /** Those who answer, by process and run. */
   readonly people = new Map<string, (frame: Frame) => void>();
+  /** What passes through ends a run's wait for people, by process and run. */
+  readonly slotGates = new Map<string, SlotGate>();
+  readonly waitEnds: WaitEnd[] = [];
+  /** How long runs wait for slots. */
+  readonly slotRandom: Random;
   /** What people do, whatever else is drawn. */
   readonly peopleRandom: Random;
   /** What is asked of runs from other processes. */
@@ -82,6 +89,8 @@ export class World {
   sessionCount = 0;
   /** Requested turns that have no run yet, by process and conversation. */
   readonly requestedTurns = new Map<string, Pick<RunRequest, 'goal' | 'budget' | 'agent'>>();
+  /** Called when an agent starts that a person has allowed. */
+  onAllowedAgent: ((run: RunId) => void) | null = null;
   /** Called for a forked run before it starts. */
   onFork: ((request: RunRequest) => void) | null = null;
   /** Callbacks that wait for a record to be written. */
@@ -100,6 +109,7 @@ export class World {
     this.random = random.fork('world');
     this.ids = random.fork('ids');
     this.peopleRandom = random.fork('people');
+    this.slotRandom = random.fork('slots');
     this.signalRandom = random.fork('signals');
     this.scheduler = new Scheduler(random.fork('order'), strict);
     this.faults = new Faults(plan.faults, random.fork('faults'), this.scheduler);
@@ -109,6 +119,13 @@ export class World {
   /** A process has appended a question. */
   onQuestion(process: number, frame: Frame): void {
     this.people.get(`${process} ${frame.run}`)?.(frame);
+  }
+
+  /** A process has appended a frame that may end a wait for people. */
+  onWaitEnd(process: number, { run, no: frame }: Frame): void {
+    const gate = this.slotGates.get(`${process} ${run}`);
+    if (gate !== undefined && (!gate.hasSlot || gate.lateMs.length > 0))
+      this.waitEnds.push({ process, run, frame, lateMs: gate.lateMs.at(-1) ?? null });
   }
 
   get now(): number {

@@ -2,10 +2,10 @@
 // about.
 import type { Json, RunId } from '#base';
 import { needsApproval } from '../question-workload.ts';
-import type { History, SentAnswer, ToolCall } from '../history.ts';
-import { callingOperation, framesOnDisk } from './facts.ts';
+import type { History, RunHistory, SentAnswer, ToolCall } from '../history.ts';
+import { callingOperation, framesOnDisk, runFacts } from './facts.ts';
 import type { OperationFacts } from './facts.ts';
-import type { Judge } from './judge.ts';
+import type { Judge, ReportProblem } from './judge.ts';
 import { planOf, questionsIn, ruleOf, sameForm, shownHash } from './question-facts.ts';
 import type { QuestionFacts, RulingFrame } from './question-facts.ts';
 
@@ -33,8 +33,33 @@ export const approvals: Judge = {
       if (by !== call.key) report(`one call for question ${key}`, `${by} and ${call.key}`);
       used.set(key, by);
     }
+    for (const run of history.runs) checks += judgeAgents(run, report);
     return checks;
   },
+};
+
+/** Each start of a marked agent needs an answer of its own, and what a person allowed in a run goes on in that run alone. */
+const judgeAgents = (run: RunHistory, report: ReportProblem): number => {
+  const used = new Map<number, string>();
+  let checks = 0;
+  for (const operation of runFacts(run).operations.values()) {
+    const { begin, beganIn, settledIn, cell } = operation;
+    if (begin.birth === undefined || planOf(cell)?.approve?.[begin.birth.agent] === undefined) continue;
+    checks++;
+    const what = `${begin.birth.cell} of run ${run.run}`;
+    const cut = run.forkedFrom?.frames ?? 0;
+    if (beganIn < cut && settledIn >= cut) report(`a person to be asked again about ${what}`, 'it went on in a fork');
+    const asked = questionOf(operation);
+    if (asked?.result?.verdict !== 'allow') {
+      report(`somebody who allowed ${what}`, asked === undefined ? 'nobody was asked' : 'nobody did');
+      continue;
+    }
+    const by = used.get(asked.ask.beganIn);
+    if (by !== undefined)
+      report(`one agent for question ${asked.ask.begin.op} of ${cell.birth.cell}`, `${by}, ${what}`);
+    used.set(asked.ask.beganIn, what);
+  }
+  return checks;
 };
 
 /** By the plan, which is not the runtime's. */

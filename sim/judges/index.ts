@@ -1,5 +1,6 @@
 // All judges. To add one, add a file and a line here.
 import { acknowledged } from './acknowledged.ts';
+import { admissions } from './admissions.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { childLimits } from './child-limits.ts';
@@ -97,6 +98,7 @@ export const judges: readonly Judge[] = [
   approvals,
   questions,
   questionTimes,
+  admissions,
   signals,
   queues,
   audit,

@@ -30,13 +30,20 @@ export const questionsIn = (run: RunHistory): ReadonlyMap<OperationFacts, Questi
 const findQuestions = (run: RunHistory): ReadonlyMap<OperationFacts, QuestionFacts> => {
   const asks = [...runFacts(run).operations.values()].filter(({ begin }) => begin.do === 'ask');
   const rulings = run.frames.filter((frame): frame is RulingFrame => frame.record.type === 'ruling');
+  const forks = run.frames.flatMap(({ no, record }) => (record.type === 'fork' ? [no] : []));
+  /** A question that is open where a run is forked is asked anew: its answers belong to the other run. */
+  const isOfOrigin = (ruling: RulingFrame, ask: OperationFacts): boolean =>
+    forks.some((no) => ruling.no < no && no < ask.settledIn);
   return new Map(
     asks.map((ask) => [
       ask,
       {
         ask,
         question: ask.begin.question!,
-        rulings: rulings.filter(({ cell, record: { op } }) => cell === ask.cell.birth.cell && op === ask.begin.op),
+        rulings: rulings.filter(
+          (ruling) =>
+            ruling.cell === ask.cell.birth.cell && ruling.record.op === ask.begin.op && !isOfOrigin(ruling, ask),
+        ),
         result: ask.settle?.ok === true ? (ask.settle.value as unknown as QuestionResult) : null,
       },
     ]),

@@ -1,6 +1,6 @@
 // Waiting for a person is nobody's working time, and a question waits as long as its agent says.
 import { withChildren } from '../agents.ts';
-import type { RunHistory } from '../history.ts';
+import type { History, RunHistory } from '../history.ts';
 import { askedMs, lineOf } from './asked-time.ts';
 import { pausedMs, runFacts, waitedMs } from './facts.ts';
 import type { CellFacts } from './facts.ts';
@@ -13,10 +13,11 @@ const roundingMs = 2;
 // invariants: expired-is-denied, pause-when-nothing-works
 export const questionTimes: Judge = {
   name: 'waiting for a person is no working time',
-  check: ({ runs, clockWasSet }, report) => {
+  check: (history, report) => {
+    const { runs, clockWasSet } = history;
     let checks = 0;
     for (const run of runs) {
-      checks += judgeExpiries(run, clockWasSet, report);
+      checks += judgeExpiries(run, history, report);
       if (!clockWasSet) checks += judgeDeadlines(run, report);
     }
     return checks;
@@ -25,7 +26,7 @@ export const questionTimes: Judge = {
 
 const questionTimeoutDefault = 24 * 60 * 60_000;
 
-const judgeExpiries = (run: RunHistory, clockWasSet: boolean, report: ReportProblem): number => {
+const judgeExpiries = (run: RunHistory, { clockWasSet, waitEnds }: History, report: ReportProblem): number => {
   const plans = new Map(withChildren(run.agent).map((plan) => [plan.name, plan]));
   const { resumes } = runFacts(run);
   for (const { ask, result } of questionsIn(run).values()) {
@@ -41,7 +42,9 @@ const judgeExpiries = (run: RunHistory, clockWasSet: boolean, report: ReportProb
     const endedAt = run.frames[settledIn]!.at;
     if (result.expired === true && endedAt < until) report(`${where} to wait until ${until}`, `it ended at ${endedAt}`);
     const wasUp = !clockWasSet && !resumes.some((no) => no > beganIn && no < settledIn);
-    if (wasUp && endedAt > until + roundingMs) report(`${where} to end by ${until}`, `it ended at ${endedAt}`);
+    const late = waitEnds.find((one) => one.run === run.run && one.frame === settledIn);
+    if (wasUp && endedAt > until + roundingMs + (late?.lateMs ?? 0))
+      report(`${where} to end by ${until}`, `it ended at ${endedAt}`);
   }
   return questionsIn(run).size;
 };

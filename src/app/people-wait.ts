@@ -29,6 +29,7 @@ export class PeopleWait {
 
   /** Rejects with what `act` or `admit` rejects with. */
   admitted<T>(act: () => Promise<T>): Promise<T> {
+    // probe: wait-admitted
     return this.admit === undefined || !this.waits ? act() : this.admit(act);
   }
 

@@ -159,6 +159,7 @@ export class Runs {
 
   #expireAt(time: number, session: LocalRunSession, expire: () => void): () => void {
     let takeBack = this.#idle.timer.at(time, () => {
+      // probe: expires-when-admitted
       takeBack = session.whenAdmitted(expire);
     });
     return () => takeBack();

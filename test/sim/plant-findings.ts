@@ -366,6 +366,7 @@ export const findings: readonly Finding[] = [
   ],
   ['what a person allowed for the run covers other agents', 2_659, 'marked calls run as people allowed', 'audit'],
   ['what a person allowed for the run covers other arguments', 1_038, 'marked calls run as people allowed', 'audit'],
+  ['an agent that a person allowed in one run goes on in a fork of it', 1_000, 'marked calls run as people allowed'],
   [
     'one person is enough, whatever the definition says',
     1_061,
@@ -410,6 +411,8 @@ export const findings: readonly Finding[] = [
   ['signals are not noticed while the run works', 1_042, 'signals take effect once, and stay until then'],
   ['signals that came while nobody owned the run are dropped', 1_000, 'signals take effect once, and stay until then'],
   ['two processes take answers to the same question', 1_000, 'one owner per run'],
+  ['an answer continues a run that has no slot', 1_000, 'a wait for people ends with a slot'],
+  ['a question that expires continues a run that has no slot', 1_029, 'a wait for people ends with a slot'],
   ['waiting for a person uses up the time until the deadline', 1_000, 'waiting for a person is no working time'],
   [
     'the deadline of a cell moves while it works, because it also waits for a person',

@@ -74,6 +74,9 @@ export const questionBugs: readonly Bug[] = [
     '`${digest} ${argsHash.length} ${tool}`',
   ),
 
+  // invariant: answer-not-forked
+  bug('an agent that a person allowed in one run goes on in a fork of it', 'agent-allowed-at-work', 'return null;'),
+
   // How many people.
   bug('one person is enough, whatever the definition says', 'quorum-need', '1'),
   {
@@ -118,6 +121,11 @@ export const questionBugs: readonly Bug[] = [
       { probe: 'run-owner-lives', put: '' },
     ],
   },
+
+  // Slots.
+  // invariant: wait-ends-when-admitted
+  bug('an answer continues a run that has no slot', 'wait-admitted', 'return act();'),
+  bug('a question that expires continues a run that has no slot', 'expires-when-admitted', 'expire();'),
 
   // Time.
   bug('waiting for a person uses up the time until the deadline', 'deadline-waits', '0 * $(whole)'),

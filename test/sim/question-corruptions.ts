@@ -123,6 +123,9 @@ export const questionCorruptions: Readonly<Record<string, readonly Corruption[]>
     onMany((_made, [first], history) => (sentBy(history, first).answer.args = { q: 'another' })),
     { to: withCovered, change: (history) => (covered(history).ask.record.question.args = { q: 'another' }) },
   ],
+  'a wait for people ends with a slot': [
+    { to: ({ waitEnds }) => waitEnds.length > 0, change: ({ waitEnds }) => (waitEnds[0].lateMs = null) },
+  ],
   'questions are answered once, by those who may': [
     onAnswered(({ end, history }) => {
       for (const run of history.runs) run.frames = run.frames.filter((frame: Loose) => frame !== end);

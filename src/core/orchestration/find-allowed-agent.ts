@@ -14,5 +14,6 @@ export const findAllowedAgent = (frames: readonly Frame[]): AllowedAgent | null 
     if (record.type !== 'begin' || record.birth === undefined || typeof record.about?.['ask'] !== 'number') continue;
     atWork.set(`${cell}/${record.op}`, { cell: record.birth.cell, agent: record.birth.agent });
   }
+  // probe: agent-allowed-at-work
   return [...atWork.values()][0] ?? null;
 };
