@@ -64,6 +64,8 @@ const hangsMs = 1_200_000;
 
 export default defineConfig({
   resolve: { conditions, alias },
+  // As for the page of a server.
+  define: { isKeptFile: 'false' },
   ssr: { resolve: { conditions } },
   test: {
     setupFiles: ['test/setup.ts'],

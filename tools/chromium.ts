@@ -21,12 +21,16 @@ export const findChromium = (machine: Machine = thisMachine()): Chromium => {
 
 const installed = ({ run }: Machine): string | undefined => names.find((name) => run(name, ['--version']).code === 0);
 
+/** Somebody else may be installing something. */
+const patient = ['-o', 'DPkg::Lock::Timeout=600'];
+
 const install = ({ platform, root, run }: Machine): boolean => {
   if (platform !== 'linux' || !root || run('apt-get', ['--version']).code !== 0) return false;
   const tried = (): boolean =>
-    run('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'chromium', 'fonts-roboto']).code === 0;
+    run('apt-get', [...patient, 'install', '-y', '-q', '--no-install-recommends', 'chromium', 'fonts-roboto']).code ===
+    0;
   // A fresh image has no package lists.
-  return tried() || (run('apt-get', ['update', '-q']).code === 0 && tried());
+  return tried() || (run('apt-get', [...patient, 'update', '-q']).code === 0 && tried());
 };
 
 if (import.meta.main) {

@@ -197,7 +197,7 @@ describe.skipIf(browserMissing !== null)('the workspace', () => {
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     const detail = page.getByRole('complementary', { name: 'Selected agent' });
-    await detail.getByText('Answers a question with the help of three researchers.').waitFor();
+    await detail.getByText('Answers a question with the help of three researchers.', { exact: true }).waitFor();
     expect(await detail.locator('.facts').innerText()).toMatch(/operator, engineer(?:,| and) analyst/u);
     await detail.getByRole('button', { name: 'Copy the template' }).click();
     await detail.getByRole('button', { name: 'Copied' }).waitFor();

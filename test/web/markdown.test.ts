@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  decodeEntities,
   linkDefinitions,
   looksLikeMarkdown,
   parsedJson,
@@ -10,6 +9,7 @@ import {
   safeLink,
   splitBlocks,
 } from '../../web/src/markdown/blocks.ts';
+import { decodeEntities } from '../../web/src/markdown/entities.ts';
 
 test('blocks end at blank lines, but not within fences and lists', () => {
   expect(splitBlocks('a\nb\n\nc')).toEqual(['a\nb', 'c']);

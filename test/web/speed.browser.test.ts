@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { defineAgent, defineTool } from 'cloister';
 import { rehearse } from 'cloister/testkit';
+import { loadStudioPage } from '../../src/app/studio-page.ts';
 import { browserMissing, newContext, openStudio, openTab, openTabIn, operatorToken } from './browser.ts';
 import { openExamples } from './example-runs.ts';
 import { heldModel } from './held-model.ts';
@@ -14,16 +15,19 @@ describe.skipIf(browserMissing !== null)('the page', () => {
   test('weighs at most 60 KB at first and 110 KB with everything, compressed; sets no cookie, and asks nobody else', async () => {
     const { link, runs, url } = await openExamples(['lead', 'game-master', 'editorial']);
     const context = await newContext();
-    const files = new Map<string, number>();
-    context.on('response', async (response) => {
-      const path = new URL(response.url()).pathname;
-      if (!path.startsWith('/v1')) files.set(path, gzipSync(await response.body(), { level: 9 }).length);
+    const loaded = new Set<string>();
+    context.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (!pathname.startsWith('/v1')) loaded.add(pathname);
     });
+    const weigh = async (path: string): Promise<number> =>
+      gzipSync(Buffer.from(await (await fetch(`${url}${path}`)).arrayBuffer()), { level: 9 }).length;
+    const weighAll = async (): Promise<number> =>
+      (await Promise.all([...loaded].map(weigh))).reduce((total, size) => total + size, 0);
     const { page, origins } = await openTabIn(context, link(operatorToken, '/chat?agent=lead'));
     await page.getByRole('textbox', { name: /^Message to lead/u }).waitFor();
     await page.waitForLoadState('networkidle');
-    const sum = (): number => [...files.values()].reduce((total, size) => total + size, 0);
-    const first = sum();
+    const first = await weighAll();
     for (const pane of ['rooms', 'tree', 'tasks', 'mail', 'transcript', 'windows', 'summary', 'audit']) {
       await page.goto(`${url}/#/chat?run=${runs.lead}&pane=${pane}`);
       await page.waitForLoadState('networkidle');
@@ -38,22 +42,12 @@ describe.skipIf(browserMissing !== null)('the page', () => {
       await page.goto(`${url}/#${address}`);
       await page.waitForLoadState('networkidle');
     }
-    // What none of these has loaded, such as a tree of JSON, is in the build nevertheless.
-    const scripts = [...files.keys()].filter((path) => path.endsWith('.js'));
-    const texts = await Promise.all(scripts.map(async (path) => (await fetch(`${url}${path}`)).text()));
-    const named = new Set(
-      texts.flatMap((text) =>
-        [...text.matchAll(/["'`](?:\.\/|assets\/)([\w.-]+\.js)["'`]/gu)].map(([, name]) => `/assets/${name}`),
-      ),
-    );
-    for (const path of named)
-      if (!files.has(path)) {
-        const response = await fetch(`${url}${path}`);
-        if (response.ok) files.set(path, gzipSync(Buffer.from(await response.arrayBuffer()), { level: 9 }).length);
-      }
-    const everything = sum();
+    // What none of these has loaded is in the build nevertheless.
+    for (const path of (await loadStudioPage()).keys())
+      if (path !== 'file.html') loaded.add(path === 'index.html' ? '/' : `/${path}`);
+    const everything = await weighAll();
     console.log(
-      `first load ${(first / kilobyte).toFixed(1)} KB, everything ${(everything / kilobyte).toFixed(1)} KB, compressed, ${files.size} files`,
+      `first load ${(first / kilobyte).toFixed(1)} KB, everything ${(everything / kilobyte).toFixed(1)} KB, compressed, ${loaded.size} files`,
     );
     expect(first).toBeLessThanOrEqual(60 * kilobyte);
     expect(everything).toBeLessThanOrEqual(110 * kilobyte);

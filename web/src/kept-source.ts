@@ -10,11 +10,7 @@ export type KeptRun = {
   readonly answers: Readonly<Record<string, unknown>>;
 };
 
-/** Null: this is not such a file. */
-export const readKeptRun = (): KeptRun | null => {
-  const element = document.getElementById('kept-run');
-  return element === null ? null : (JSON.parse(element.textContent ?? '') as KeptRun);
-};
+export const readKeptRun = (): KeptRun => JSON.parse(document.getElementById('kept-run')!.textContent) as KeptRun;
 
 export const openKeptSource = ({ run: id, version, answers }: KeptRun): Source => {
   const find = async <T>(path: string): Promise<T> => {
@@ -46,7 +42,6 @@ export const openKeptSource = ({ run: id, version, answers }: KeptRun): Source =
     conversation: null,
   });
   return {
-    kept: true,
     me: async (): Promise<Me> => ({
       name: 'file',
       operator: false,

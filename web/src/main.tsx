@@ -8,7 +8,7 @@ import { forgetToken, openServerSource, takeToken } from './server-source.ts';
 import { Shell } from './shell/shell.tsx';
 import { agents, followRun, me, problem, readQuestions, run, source } from './state.ts';
 import { SourceProblem } from './source.ts';
-import type { AgentFacts } from './source.ts';
+import type { AgentFacts, Source } from './source.ts';
 import { forgetOthersDrafts } from './tab-storage.ts';
 import { followKeys } from './ui/keys.ts';
 
@@ -20,25 +20,35 @@ const refuse = (error: SourceProblem): void => {
   problem.value = error;
 };
 
-const open = async (): Promise<void> => {
-  const kept = readKeptRun();
-  const token = kept === null ? takeToken() : null;
+const openSource = (): Source => {
+  if (isKeptFile) {
+    const kept = readKeptRun();
+    address.value = { run: kept.run, ...parseAddress(location.hash) };
+    return openKeptSource(kept);
+  }
+  const token = takeToken();
   // The token stood before it in the link.
   address.value = parseAddress(location.hash);
-  if (kept === null && token === null)
-    throw new SourceProblem(
-      'token_missing',
-      'This page needs the link with its token.',
-      'Start studio again, or paste a token.',
-    );
-  source.value = kept === null ? openServerSource(token!, refuse) : openKeptSource(kept);
-  if (kept !== null && address.value.run === undefined) address.value = { page: 'chat', run: kept.run };
+  if (token !== null) return openServerSource(token, refuse);
+  throw new SourceProblem(
+    'token_missing',
+    'This page needs the link with its token.',
+    'Start studio again, or paste a token.',
+  );
+};
+
+const open = async (): Promise<void> => {
+  source.value = openSource();
   const caller = await source.value.me();
-  if (kept === null) forgetOthersDrafts(caller.name);
+  if (isKeptFile) {
+    me.value = caller;
+    followRun();
+    return;
+  }
+  forgetOthersDrafts(caller.name);
   me.value = caller;
-  if (kept === null) agents.value = (await source.value.get<{ agents: readonly AgentFacts[] }>('')).agents;
+  agents.value = (await source.value.get<{ agents: readonly AgentFacts[] }>('')).agents;
   followRun();
-  if (kept !== null) return;
   await readQuestions().catch(() => undefined);
   setInterval(() => void readQuestions().catch(() => undefined), questionsEveryMs);
   // A question of the run that is shown is known at once.

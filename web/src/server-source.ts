@@ -69,7 +69,6 @@ export const openServerSource = (token: string, onRefused: (problem: SourceProbl
   };
   const below = (run: string, rest = ''): string => `/runs/${encodeURIComponent(run)}${rest}`;
   return {
-    kept: false,
     get,
     bytes: async (path) => (await request('GET', path)).arrayBuffer(),
     send,

@@ -25,8 +25,6 @@ import type {
 
 /** Everything rejects with a `SourceProblem`, in words for people. */
 export interface Source {
-  /** What was written into a file: one run, and nothing can be done to it. */
-  readonly kept: boolean;
   me(): Promise<Me>;
   runs(query?: RunsQuery): Promise<{ readonly runs: readonly RunRow[]; readonly more: boolean }>;
   run(run: string): Promise<RunFacts>;

@@ -20,7 +20,7 @@ export const announcement = signal('');
 export const run = signal<RunStore | null>(null);
 
 /** Whether something can be started: there are agents, and this person may. */
-export const mayAct = computed(() => me.value !== null && !me.value.watchOnly && !source.value.kept);
+export const mayAct = computed(() => me.value !== null && !me.value.watchOnly && !isKeptFile);
 
 export const followRun = (): void => {
   effect(() => {
@@ -34,7 +34,7 @@ export const followRun = (): void => {
 
 /** Reads again which questions wait. */
 export const readQuestions = async (): Promise<void> => {
-  if (source.value.kept) return;
+  if (isKeptFile) return;
   const { questions: waiting } = await source.value.get<{ questions: readonly CallerQuestion[] }>('/questions');
   questions.value = waiting;
 };

@@ -7,7 +7,7 @@ import type { GraphLayout } from '../panes/graph-layout.ts';
 import { nodeInDirection } from '../panes/graph-moves.ts';
 import { agents as knownAgents, mayAct, me, source } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
-import { Empty } from '../ui/parts.tsx';
+import { Busy, Empty } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
 import { useNarrow } from '../ui/use-size.ts';
 import { AgentDetail } from './agent-detail.tsx';
@@ -19,7 +19,7 @@ export const Agents = () => {
   const loaded = useLoaded(() => source.value.get<AgentsReply>('/agents'), []);
   // A server that has no such page still names its agents.
   const reply = loaded.value ?? { agents: knownAgents.value };
-  if (loaded.value === null && loaded.error === null) return <div class="pane-empty" aria-busy="true" />;
+  if (loaded.value === null && loaded.error === null) return <Busy />;
   if (reply.agents.length === 0)
     return (
       <Empty title="Looking only.">
@@ -66,7 +66,7 @@ const AgentsPage = ({ reply }: { readonly reply: AgentsReply }) => {
   });
   const warnings = warningTexts(reply);
   return (
-    <div class="split split-400">
+    <div class="split">
       <div class="split-main agents-main">
         <div class="sentence">
           <h1>{plural(names.length, 'agent')}.</h1> <span>{worstCaseText(reply.topology?.worstCase)}</span>

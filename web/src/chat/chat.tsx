@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { RefObject } from 'preact';
 import { formatDuration, money } from '#headends/run-view';
 import { select } from '../address.ts';
-import { AnswerText, preloadMarkdown } from '../markdown/answer-text.tsx';
+import { AnswerText } from '../markdown/answer-text.tsx';
 import { useNextQuestion } from '../questions/next-question.ts';
 import type { RunStore } from '../run-store.ts';
 import type { AgentFacts } from '../source.ts';
@@ -28,9 +28,6 @@ export const Chat = () => {
   useEffect(() => {
     if (agent !== null) void readConversations(agent);
   }, [agent]);
-  useEffect(() => {
-    if (facts?.output?.format === 'markdown') preloadMarkdown();
-  }, [facts?.output?.format]);
   const scroller = useRef<HTMLDivElement>(null);
   useStickiness(scroller, store);
   const at = store === null ? -1 : turns.findIndex((turn) => isTurnOf(turn, store.run));

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '#base';
 import type { AgentFacts } from '../source.ts';
-import { agents, mayAct, me, run, source } from '../state.ts';
+import { agents, mayAct, me, run } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
 import { Problem } from '../ui/parts.tsx';
 import { busy, finishRun, stopped, stopRun } from './actions.ts';
@@ -15,7 +15,7 @@ import { budgetOf, conversationName, hourMinute, jsonObjectProblem, readAmount }
 
 export const Composer = () => {
   const agent = agents.value.find(({ name }) => name === shownAgent.value);
-  if (source.value.kept) return <p class="composer-note">A copy of one run. Nothing can be started here.</p>;
+  if (isKeptFile) return <p class="composer-note">A copy of one run. Nothing can be started here.</p>;
   if (me.value?.watchOnly === true) return <p class="composer-note">This link may look only.</p>;
   if (agents.value.length === 0 || !mayAct.value)
     return <p class="composer-note">Looking only. Give studio an agent file to chat with it.</p>;

@@ -39,7 +39,7 @@ export const beginsConversation = signal(true);
 export const conversations = signal<readonly ConversationRow[] | null>(null);
 
 export const readConversations = async (agent: string): Promise<void> => {
-  if (source.value.kept) return;
+  if (isKeptFile) return;
   const read = await source.value
     .get<{ conversations: readonly ConversationRow[] }>('/conversations', { agent })
     .catch(() => null);
@@ -48,7 +48,7 @@ export const readConversations = async (agent: string): Promise<void> => {
 
 /** The turns of a conversation, oldest first; null: the server cannot say. */
 export const readTurns = async (agent: string, name: string): Promise<ConversationTurns | null> => {
-  if (source.value.kept) return null;
+  if (isKeptFile) return null;
   const path = `/conversations/${encodeURIComponent(agent)}/${encodeURIComponent(name)}`;
   return source.value.get<ConversationTurns>(path).catch(() => null);
 };

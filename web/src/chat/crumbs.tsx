@@ -1,6 +1,6 @@
 // Whom one chats with and in which conversation, in the header: both can be changed there.
 import { address, go } from '../address.ts';
-import { agents, run, source } from '../state.ts';
+import { agents, run } from '../state.ts';
 import { beginsConversation, conversations, shownAgent, shownConversation } from './context.ts';
 
 export const ChatCrumbs = () => {
@@ -12,7 +12,7 @@ export const ChatCrumbs = () => {
       <span class="crumb-part">
         <AgentCrumb agent={agent} />
       </span>
-      {source.value.kept || agents.value.length === 0 ? null : (
+      {isKeptFile || agents.value.length === 0 ? null : (
         <span class="crumb-part">
           <ConversationCrumb agent={agent} />
         </span>

@@ -59,7 +59,7 @@ const Versions = ({ run, agent, known }: VersionsProps) => {
   const all = known ?? found;
   useEffect(() => {
     let isWanted = true;
-    if (!source.value.kept && known === undefined)
+    if (!isKeptFile && known === undefined)
       source.value.runs({ agent, limit: 100 }).then(
         ({ runs }) => isWanted && setFound(versionsOf(run, runs)),
         () => undefined,

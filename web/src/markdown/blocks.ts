@@ -52,36 +52,6 @@ export const safeLink = (href: string): string | null => {
 export const safeImage = (href: string): string | null =>
   /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/u.test(href) ? href : null;
 
-const entities: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: '\u{A0}',
-  ndash: '–',
-  mdash: '—',
-  hellip: '…',
-  copy: '©',
-  rarr: '→',
-  larr: '←',
-  times: '×',
-  le: '≤',
-  ge: '≥',
-  middot: '·',
-  bull: '•',
-};
-
-/** `&lt;` → `<`; what nobody knows stays. */
-export const decodeEntities = (text: string): string =>
-  text.includes('&')
-    ? text.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/giu, (whole, decimal, hex, name) => {
-        if (name !== undefined) return entities[name as string] ?? whole;
-        const code = decimal === undefined ? Number.parseInt(hex as string, 16) : Number(decimal);
-        return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
-      })
-    : text;
-
 const signs = /^(?:#{1,6} |[-*+] |\d+[.)] |>|```|~~~|\|.+\|)|\*\*[^*\n]+\*\*|`[^`\n]+`|\[[^\]\n]+\]\([^)\n]+\)/mu;
 
 /** Whether a text of an agent whose format nobody knows is meant as Markdown. */

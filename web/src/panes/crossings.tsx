@@ -7,10 +7,11 @@ import { address } from '../address.ts';
 import { crossingInk } from '../rooms/texts.ts';
 import { refusalText } from '../rooms/words.ts';
 import type { RunStore } from '../run-store.ts';
-import { useKeys } from '../ui/keys.ts';
+import { nearest, useKeys } from '../ui/keys.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
 import { namesIn, pick, timeIn } from '../xray/inspected.ts';
 import type { NameOf } from '../xray/origin.ts';
+import { Titles } from '../ui/parts.tsx';
 
 const colours = [
   ['goal', 'goal in'],
@@ -43,7 +44,7 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
   // Keys may come faster than the page is drawn.
   const move = (by: number) => () => {
     const at = indexOf(address.value.crossing) + by;
-    const to = crossings[Math.min(crossings.length - 1, Math.max(0, at))];
+    const to = nearest(crossings, at);
     if (to !== undefined) pick({ crossing: to.id });
   };
   const copy = (): void => {
@@ -64,13 +65,7 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
       </div>
       {crossings.length === 0 ? <p class="pane-empty">Nothing has crossed yet.</p> : null}
       <div class="crossings-table" role="table" aria-label="Crossings" aria-rowcount={crossings.length + 1}>
-        <div class="crossing-row titles" role="row">
-          {['#', 'From', 'To', 'What', 'Bytes', 'Grant', 'SHA-256', 'At'].map((title) => (
-            <span key={title} role="columnheader">
-              {title}
-            </span>
-          ))}
-        </div>
+        <Titles of="crossing-row" titles={titles} />
         <VirtualList rows={crossings} rowHeight={26} selected={selected} label="Crossings">
           {(row, index) => (
             <div
@@ -91,6 +86,8 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
     </section>
   );
 };
+
+const titles = ['#', 'From', 'To', 'What', 'Bytes', 'Grant', 'SHA-256', 'At'];
 
 const cellsOf = (row: CrossingView, names: NameOf): readonly ComponentChildren[] => {
   const { from, to, kind, bytes, grant, sha256, refused } = row;

@@ -3,8 +3,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, select } from '../address.ts';
 import type { PaneProps } from '../shell/workbench.tsx';
 import { announcement, mayAct } from '../state.ts';
-import { useKeys } from '../ui/keys.ts';
-import { Empty } from '../ui/parts.tsx';
+import { nearest, useKeys } from '../ui/keys.ts';
+import { Busy, Empty } from '../ui/parts.tsx';
 import { useNarrow, useWidth } from '../ui/use-size.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
 import { MailDetail, openTrail } from './mail-detail.tsx';
@@ -30,7 +30,7 @@ export const Mail = ({ store }: PaneProps) => {
   useKeys({ m: { about: 'write to a room', hint: true, run: () => setWritesTo('') } }, canWrite);
   if (messages.length === 0)
     return store.state.value === 'loading' ? (
-      <div class="pane-empty" aria-busy="true" />
+      <Busy />
     ) : (
       <Empty title="These agents sent no messages. Who may is in messages: and topics:.">
         {canWrite ? (
@@ -89,8 +89,7 @@ const MailDrawing = ({ messages, selected, store }: MailDrawingProps) => {
   const columns = useMemo(() => mailColumns(view, messages), [messages, view.cells.size]);
   const frame = mailFrame(columns, width, isNarrow);
   const at = messages.indexOf(selected);
-  const move = (step: number): void =>
-    select({ message: messages[Math.min(messages.length - 1, Math.max(0, at + step))]!.id, cell: undefined });
+  const move = (step: number): void => select({ message: nearest(messages, at + step)!.id, cell: undefined });
   const text = useMailText(store, selected);
   const readers = selected.readers.flatMap(({ to }) => (to === null || to === 'outside' ? [] : [to]));
   const nextReader = (step: number): void => {

@@ -5,7 +5,7 @@ import { count, formatBytes, formatDuration, money, plural } from '#headends/run
 import { address } from '../address.ts';
 import { toolText } from '../rooms/texts.ts';
 import type { RunStore } from '../run-store.ts';
-import { Status } from '../ui/parts.tsx';
+import { Busy, Status } from '../ui/parts.tsx';
 import { Refused, RoomButton, Switch, Table } from '../xray/pieces.tsx';
 
 const figures = [
@@ -17,7 +17,7 @@ export const Summary = ({ store }: { readonly store: RunStore }) => {
   const [isTotal, setTotal] = useState(false);
   const facts = store.facts.value;
   const root = facts?.cells[0];
-  if (facts === null || root === undefined) return <p class="pane-empty" aria-busy="true" />;
+  if (facts === null || root === undefined) return <Busy />;
   const { spent, cells, causes = [] } = facts;
   const { byModel, byTool, byAgent } = root.figures.total;
   const hasWaited = cells.some(({ waitedMs }) => waitedMs > 0);

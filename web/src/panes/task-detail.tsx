@@ -35,7 +35,7 @@ export const TaskDetail = ({ graph, node, report, view }: TaskDetailProps) => {
         )}
         {reason === null ? null : (
           <Part title={`Why ${word.toLowerCase()}`}>
-            <p class="detail-text task-failed">{reason.text}</p>
+            <p class="detail-text hue-text hue-stop">{reason.text}</p>
           </Part>
         )}
         {node.kind === 'team' ? null : <Seen graph={graph} node={node} />}

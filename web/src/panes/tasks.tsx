@@ -5,10 +5,10 @@ import { count, formatBytes, formatDuration, money } from '#headends/run-view';
 import { address, select } from '../address.ts';
 import type { PaneProps } from '../shell/workbench.tsx';
 import { announcement, source } from '../state.ts';
-import { useKeys } from '../ui/keys.ts';
-import { Empty, Status, StatusMark } from '../ui/parts.tsx';
+import { nearest, useKeys } from '../ui/keys.ts';
+import { Busy, Empty, Status, StatusMark, statusLooks } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { useNow } from '../ui/use-now.ts';
+import { useRunNow } from '../ui/use-now.ts';
 import { useNarrow, useWidth } from '../ui/use-size.ts';
 import { GraphDrawing } from './graph-drawing.tsx';
 import { layOutGraph } from './graph-layout.ts';
@@ -25,16 +25,13 @@ export const Tasks = ({ store }: PaneProps) => {
   const [chosen, setChosen] = useState<string | null>(null);
   const states = [...view.tasks.values()].map(({ id, status }) => `${id} ${status}`).join();
   const reports = useLoaded(async () => (view.tasks.size === 0 ? [] : source.value.tasks(run)), [run, states]);
-  const isLive = store.state.value === 'live';
-  const time = useNow(isLive);
-  // Of a run that nobody continues, nothing happened since its last event.
-  const now = isLive ? time : (store.view.lastAt ?? time);
+  const now = useRunNow(store);
   useEffect(() => {
     if (view.tasks.size > 0) announcement.value = taskSentence(view.tasks.values());
   }, [states]);
   if (view.tasks.size === 0)
     return store.state.value === 'loading' ? (
-      <div class="pane-empty" aria-busy="true" />
+      <Busy />
     ) : (
       <Empty title="Only a team has tasks.">
         <p>A team file names its agents, and a coordinator that plans for them. docs/TEAMS.md says how.</p>
@@ -47,7 +44,7 @@ export const Tasks = ({ store }: PaneProps) => {
     select({ cell: graph.nodes.find((node) => node.id === id)?.cell?.cell, op: undefined, crossing: undefined });
   };
   return (
-    <div class="split split-400">
+    <div class="split">
       <div class="split-main">
         <div class="sentence">
           <h1>{taskSentence(view.tasks.values())}</h1> <span>Each saw its own text and what it depends on.</span>
@@ -138,7 +135,7 @@ const TaskBox = ({ node, now }: { readonly node: TaskNode; readonly now: number 
       <b>{node.title}</b>
       <span class="muted">{node.who}</span>
       <span class="unseen">{word}</span>
-      <span class={`task-figures task-${node.status}`}>
+      <span class={`task-figures status-${statusLooks(look).mark}`}>
         <StatusMark status={look} /> {nodeFigures(node, now)}
       </span>
     </>
@@ -172,7 +169,7 @@ const nextInList = ({ nodes }: TaskGraph, id: string, key: string): string | und
   const tasks = nodes.filter(({ kind }) => kind === 'task');
   const at = tasks.findIndex((node) => node.id === id);
   const step = key === 'ArrowUp' || key === 'ArrowLeft' ? -1 : 1;
-  return tasks[Math.min(tasks.length - 1, Math.max(0, at + step))]?.id;
+  return nearest(tasks, at + step)?.id;
 };
 
 /** Everything whose content the selected one never got. */

@@ -4,9 +4,9 @@ import { compactNumber, count, formatDuration, money, plural } from '#headends/r
 import { address, select } from '../address.ts';
 import type { PaneProps } from '../shell/workbench.tsx';
 import { announcement } from '../state.ts';
-import { useKeys } from '../ui/keys.ts';
-import { StatusMark, statusLooks } from '../ui/parts.tsx';
-import { useNow } from '../ui/use-now.ts';
+import { nearest, useKeys } from '../ui/keys.ts';
+import { StatusMark, Titles, statusLooks } from '../ui/parts.tsx';
+import { useRunNow } from '../ui/use-now.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
 import { rowFigures, rowOf, treeRows } from './tree-rows.ts';
 import type { TreeRow } from './tree-rows.ts';
@@ -14,10 +14,7 @@ import type { TreeRow } from './tree-rows.ts';
 export const Tree = ({ store }: PaneProps) => {
   void store.version.value;
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
-  const isLive = store.state.value === 'live';
-  const time = useNow(isLive);
-  // Of a run that nobody continues, nothing happened since its last event.
-  const now = isLive ? time : (store.view.lastAt ?? time);
+  const now = useRunNow(store);
   const { view } = store;
   const rows = treeRows(view, toggled);
   const at = rowOf(rows, address.value.cell);
@@ -32,7 +29,7 @@ export const Tree = ({ store }: PaneProps) => {
     select({ cell: row.cells[0]!.cell, op: undefined, crossing: undefined });
     announcement.value = `${row.name}, ${statusLooks(row.status).words}`;
   };
-  const move = (step: number): void => choose(rows[Math.min(rows.length - 1, Math.max(0, at + step))]);
+  const move = (step: number): void => choose(nearest(rows, at + step));
   const close = (): void => {
     if (selected?.isOpen === true) toggle(selected);
     else choose(rows.slice(0, Math.max(0, at)).findLast(({ depth }) => depth < (selected?.depth ?? 0)));
@@ -51,7 +48,7 @@ export const Tree = ({ store }: PaneProps) => {
         <h1>{plural(view.cells.size, 'room')}.</h1> <span>{stateSentence(rows)}</span>
       </div>
       <div class="run-rows" role="treegrid" aria-label="Cells" aria-rowcount={rows.length}>
-        <TreeHeadings />
+        <Titles of="tree-line" titles={titles} />
         <VirtualList rows={rows} rowHeight={28} selected={at} label="Cells">
           {(row, index) => (
             <TreeLine
@@ -79,17 +76,7 @@ const stateSentence = (rows: readonly TreeRow[]): string => {
   return `${[...words.filter((one) => one !== ''), ...(hidden === 0 ? [] : [`${count(hidden)} folded away`])].join(', ')}.`;
 };
 
-const TreeHeadings = () => (
-  <div class="tree-line titles" role="row">
-    <span role="columnheader">Cell</span>
-    <span role="columnheader">Now</span>
-    <span role="columnheader">Requests</span>
-    <span role="columnheader">Tools</span>
-    <span role="columnheader">In, out</span>
-    <span role="columnheader">Cost</span>
-    <span role="columnheader">Time</span>
-  </div>
-);
+const titles = ['Cell', 'Now', 'Requests', 'Tools', 'In, out', 'Cost', 'Time'];
 
 type TreeLineProps = {
   readonly row: TreeRow;

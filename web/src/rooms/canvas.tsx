@@ -1,7 +1,6 @@
 // Rooms on a canvas, with pointer, keys and a table for screen readers. What if shows two of them side by side.
 import type { Signal } from '@preact/signals';
-import { useSignal } from '@preact/signals';
-import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { RunView } from '#headends/run-view';
 import { useKeys } from '../ui/keys.ts';
 import { Card } from './card.tsx';
@@ -32,6 +31,8 @@ export type RoomsCanvasProps = {
 
 const noCells: ReadonlySet<string> = new Set();
 const nothing: Place = {};
+/** So that rows of two beside each other have ids of their own. */
+let opened = 0;
 
 export const RoomsCanvas = (props: RoomsCanvasProps) => {
   const { view, version, selection = nothing, dimmed = noCells, onSelect, onOpen, hasKeys = true } = props;
@@ -39,8 +40,8 @@ export const RoomsCanvas = (props: RoomsCanvasProps) => {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const spacer = useRef<HTMLDivElement>(null);
-  const isHeld = useSignal(false);
-  const prefix = useId();
+  const { isHeld } = stage;
+  const prefix = useMemo(() => `rooms-${++opened}`, []);
   const shown = { cell: selection.cell ?? null, op: selection.op ?? null, crossing: selection.crossing ?? null };
   useLayoutEffect(() => stage.open(box.current!, canvas.current!, spacer.current!), [stage]);
   useLayoutEffect(() => stage.show(view, shown, dimmed), [view, shown.cell, shown.op, shown.crossing, dimmed]);

@@ -24,6 +24,8 @@ const widest = 4_000_000;
 export class Stage {
   /** What the pointer is over; null: nothing. */
   readonly hover = signal<Hit | null>(null);
+  /** It stays there when the pointer moves on. */
+  readonly isHeld = signal(false);
   readonly zoom = signal(1);
   /** The zoom at which everything has its full size; 1: that fits. */
   readonly fullZoom = signal(1);

@@ -5,18 +5,7 @@ import { Status } from '../ui/parts.tsx';
 import { roomsText, rowStatus, startedText, tookText } from './run-list.ts';
 import type { ListedRun } from './run-list.ts';
 
-export const RunHeadings = () => (
-  <div class="run-line titles" role="row">
-    <span role="columnheader">State</span>
-    <span role="columnheader">Agent</span>
-    <span role="columnheader">Goal</span>
-    <span role="columnheader">Rooms</span>
-    <span role="columnheader">Crossings</span>
-    <span role="columnheader">Cost</span>
-    <span role="columnheader">Took</span>
-    <span role="columnheader">Started</span>
-  </div>
-);
+export const runTitles = ['State', 'Agent', 'Goal', 'Rooms', 'Crossings', 'Cost', 'Took', 'Started'];
 
 type RunLineProps = {
   readonly row: ListedRun;

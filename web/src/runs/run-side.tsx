@@ -98,25 +98,18 @@ const Line = ({ facts, run, onChange }: LineProps) => {
   const line = conversationLine(facts);
   const current = checkpointOf(line, run);
   const [error, setError] = useState<Error | null>(null);
-  const branch = async (id: string): Promise<void> => {
+  const next = async (id: string, how: 'branch' | 'restore'): Promise<void> => {
     setError(null);
     try {
-      const to = await continueFrom(id, 'branch');
-      openContinuation(to);
-    } catch (problem) {
-      setError(problem as Error);
-    }
-  };
-  const goBack = async (id: string): Promise<void> => {
-    setError(null);
-    try {
-      const to = await continueFrom(id, 'restore');
-      if (to.run === null) onChange();
+      const to = await continueFrom(id, how);
+      if (how === 'restore' && to.run === null) onChange();
       else openContinuation(to);
     } catch (problem) {
       setError(problem as Error);
     }
   };
+  const branch = (id: string): Promise<void> => next(id, 'branch');
+  const goBack = (id: string): Promise<void> => next(id, 'restore');
   useKeys(
     { b: { about: 'branch', hint: true, run: () => current !== undefined && void branch(current.id) } },
     mayAct.value && current !== undefined,

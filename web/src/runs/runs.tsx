@@ -2,8 +2,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { formatAddress, go } from '../address.ts';
 import { agents, announcement } from '../state.ts';
-import { useKeys } from '../ui/keys.ts';
-import { Button, Empty, Problem, statusLooks } from '../ui/parts.tsx';
+import { nearest, useKeys } from '../ui/keys.ts';
+import { Busy, Button, Empty, Problem, Titles, statusLooks } from '../ui/parts.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { useNarrow } from '../ui/use-size.ts';
 import { VirtualList } from '../ui/virtual-list.tsx';
@@ -21,7 +21,7 @@ import {
 } from './run-list-store.ts';
 import { describeRow, isFiltered, isUnderWay, noFilters, rowStatus, statesToFind, totalText } from './run-list.ts';
 import type { ListedRun } from './run-list.ts';
-import { RunHeadings, RunLine } from './run-line.tsx';
+import { RunLine, runTitles } from './run-line.tsx';
 import { RunSide } from './run-side.tsx';
 
 export const Runs = () => {
@@ -32,7 +32,7 @@ export const Runs = () => {
   const move = (step: number): void => {
     if (shown === null || shown.length === 0) return;
     const at = selected === undefined ? 0 : shown.indexOf(selected);
-    const next = shown[Math.min(shown.length - 1, Math.max(0, at + step))]!;
+    const next = nearest(shown, at + step)!;
     selectedRun.value = next.run;
     announcement.value = describeRow(next, statusLooks(rowStatus(next)).words);
   };
@@ -50,7 +50,7 @@ export const Runs = () => {
   useKeys(bindings, !isEmpty);
   if (isEmpty) return <FirstVisit />;
   return (
-    <div class="split split-400 runs">
+    <div class="split runs">
       <div class="split-main runs-main">
         <h1 class="unseen">Runs</h1>
         <Filters find={find} />
@@ -143,13 +143,13 @@ type RunRowsProps = { readonly shown: readonly ListedRun[] | null; readonly sele
 const RunRows = ({ shown, selected }: RunRowsProps) => {
   const isNarrow = useNarrow();
   const now = useNow(shown?.some(isUnderWay) === true);
-  if (shown === null) return <div class="pane-empty" aria-busy="true" />;
+  if (shown === null) return <Busy />;
   const isMore = olderFrom.value !== null;
   if (shown.length === 0) return isMore ? <OlderRuns key={olderFrom.value} /> : <NothingFound />;
   const marked = markedRun.value;
   return (
     <div class="run-rows" role="table" aria-label="Runs, newest first" aria-rowcount={isMore ? -1 : shown.length}>
-      {isNarrow ? null : <RunHeadings />}
+      {isNarrow ? null : <Titles of="run-line" titles={runTitles} />}
       {marked === null ? null : (
         <p class="notice small">
           <code>{marked.slice(0, 8)}</code> is marked. Mark another run to compare them.

@@ -3,7 +3,7 @@ import { count, formatDuration, money } from '#headends/run-view';
 import { address, pages } from '../address.ts';
 import type { Page } from '../address.ts';
 import { ChatCrumbs } from '../chat/crumbs.tsx';
-import { me, questions, run, source } from '../state.ts';
+import { me, questions, run } from '../state.ts';
 import { Status, statusLooks } from '../ui/parts.tsx';
 import { newestRuns } from './newest-runs.ts';
 
@@ -15,7 +15,7 @@ export const Header = () => (
       <Logo /> <span>cloister</span>
     </a>
     <nav class="header-nav" aria-label="Pages">
-      {(me.value !== null && source.value.kept ? [] : pages).map((page) => (
+      {(me.value !== null && isKeptFile ? [] : pages).map((page) => (
         <a
           key={page}
           href={`#/${page}`}
@@ -57,7 +57,7 @@ const Workspace = () =>
 const RunStatus = () => {
   const shown = run.value;
   if (address.value.page !== 'chat') return null;
-  if (shown === null) return newestRuns.value?.length === 0 ? <span class="no-runs">no runs yet</span> : null;
+  if (shown === null) return newestRuns.value?.length === 0 ? <span class="muted small">no runs yet</span> : null;
   void shown.version.value;
   const { view, facts } = shown;
   const cells = [...view.cells.values()];

@@ -1,17 +1,18 @@
 // The frame of the page: header, the view that the address names, key hints.
 import { address } from '../address.ts';
 import { announcement, me, problem } from '../state.ts';
-import { later } from '../ui/later.tsx';
+import { later, loadMoreViews, loadRunViews } from '../ui/later.tsx';
 import { Header } from './header.tsx';
 import { KeyBar } from './key-bar.tsx';
 import { SignIn } from './sign-in.tsx';
 import { Workbench } from './workbench.tsx';
+import { Busy } from '../ui/parts.tsx';
 
-const Runs = later(() => import('../runs/runs.tsx').then(({ Runs: view }) => view));
-const Agents = later(() => import('../agents/agents.tsx').then(({ Agents: view }) => view));
-const Questions = later(() => import('../questions/questions.tsx').then(({ Questions: view }) => view));
-const WhatIf = later(() => import('../what-if/what-if.tsx').then(({ WhatIf: view }) => view));
-const XrayPage = later(() => import('../xray/xray-page.tsx').then(({ XrayPage: view }) => view));
+const Runs = later(loadMoreViews, 'Runs');
+const Agents = later(loadMoreViews, 'Agents');
+const Questions = later(loadMoreViews, 'Questions');
+const WhatIf = later(loadRunViews, 'WhatIf');
+const XrayPage = later(loadRunViews, 'XrayPage');
 
 export const Shell = () => (
   <div class="shell">
@@ -28,7 +29,7 @@ export const Shell = () => (
 
 const View = () => {
   if (problem.value !== null) return <SignIn error={problem.value} />;
-  if (me.value === null) return <div class="pane-empty" aria-busy="true" />;
+  if (me.value === null) return <Busy />;
   const { page, run, with: other, xray } = address.value;
   switch (page) {
     case 'runs':

@@ -48,7 +48,7 @@ const FirstSteps = () => {
         </button>
       </div>
       {hasExample ? (
-        <p class="first-visit-note">
+        <p class="muted small">
           The example asks {name}: {usage}
         </p>
       ) : null}
@@ -93,7 +93,7 @@ export const Welcome = () => {
               <StatusMark status={status ?? state} />
               <strong>{agent}</strong>
               <span>{goal}</span>
-              <small>{plural(cells, 'room')}</small>
+              <small class="muted small">{plural(cells, 'room')}</small>
             </a>
           ))}
         </nav>

@@ -6,28 +6,27 @@ import type { Address, Pane } from '../address.ts';
 import { Chat } from '../chat/chat.tsx';
 import { outgoing } from '../chat/outbox.ts';
 import type { RunStore } from '../run-store.ts';
-import { agents, run, source } from '../state.ts';
-import { later } from '../ui/later.tsx';
-import { Problem } from '../ui/parts.tsx';
+import { agents, run } from '../state.ts';
+import { later, loadMoreViews, loadRunViews } from '../ui/later.tsx';
+import { Busy, Problem } from '../ui/parts.tsx';
 import { RetryNotice } from '../ui/retry-notice.tsx';
 import { newestRuns, useNewestRuns } from './newest-runs.ts';
+import { FirstVisit, Welcome } from './welcome.tsx';
 
 export type PaneProps = { readonly store: RunStore };
 
 const views: Readonly<Record<Pane, ComponentType<PaneProps>>> = {
-  rooms: later(() => import('../rooms/rooms.tsx').then(({ Rooms }) => Rooms)),
-  tree: later(() => import('../panes/tree.tsx').then(({ Tree }) => Tree)),
-  tasks: later(() => import('../panes/tasks.tsx').then(({ Tasks }) => Tasks)),
-  mail: later(() => import('../panes/mail.tsx').then(({ Mail }) => Mail)),
-  transcript: later(() => import('../panes/transcript.tsx').then(({ TranscriptPane }) => TranscriptPane)),
-  windows: later(() => import('../panes/windows.tsx').then(({ Windows }) => Windows)),
-  summary: later(() => import('../panes/summary.tsx').then(({ Summary }) => Summary)),
-  audit: later(() => import('../panes/audit.tsx').then(({ Audit }) => Audit)),
+  rooms: later(loadRunViews, 'Rooms'),
+  tree: later(loadMoreViews, 'Tree'),
+  tasks: later(loadMoreViews, 'Tasks'),
+  mail: later(loadMoreViews, 'Mail'),
+  transcript: later(loadRunViews, 'TranscriptPane'),
+  windows: later(loadRunViews, 'Windows'),
+  summary: later(loadRunViews, 'Summary'),
+  audit: later(loadRunViews, 'Audit'),
 };
 
-const FirstVisit = later(() => import('./welcome.tsx').then(({ FirstVisit: view }) => view));
-const Welcome = later(() => import('./welcome.tsx').then(({ Welcome: view }) => view));
-const Inspector = later<PaneProps>(() => import('../xray/inspector.tsx').then(({ Inspector: view }) => view));
+const Inspector = later(loadRunViews, 'Inspector');
 
 const titles: Readonly<Record<Pane, string>> = {
   rooms: 'Rooms',
@@ -54,9 +53,9 @@ export const Workbench = () => {
   const hasOwnDetails = pane === 'tasks' || pane === 'mail';
   const narrow = narrowPane.value ?? addressedPane(address.peek());
   useNewestRuns(store === null);
-  if (store === null && source.value.kept) return null;
+  if (store === null && isKeptFile) return null;
   if (store === null && agent === undefined && conversation === undefined && outgoing.value === null) {
-    if (newestRuns.value === null) return <div class="pane-empty" aria-busy="true" />;
+    if (newestRuns.value === null) return <Busy />;
     if (newestRuns.value.length === 0) return <FirstVisit />;
   }
   if (store?.state.value === 'lost' && store.view.events === 0) return <RunMissing store={store} />;

@@ -45,3 +45,7 @@ export const followKeys = (): void => {
     found.run(event);
   });
 };
+
+/** The element at an index, or the first or last one if it is beyond them. */
+export const nearest = <T>(all: readonly T[], at: number): T | undefined =>
+  all[Math.min(all.length - 1, Math.max(0, at))];

@@ -1,22 +1,30 @@
 // A view whose code is loaded when it is first shown.
 import { useEffect, useState } from 'preact/hooks';
 import type { ComponentType } from 'preact';
+import { Busy } from './parts.tsx';
+
+type PropsOf<V> = V extends ComponentType<infer P> ? P & object : never;
 
 /** `Meanwhile`: what is shown until then. */
-export const later = <P extends object>(
-  load: () => Promise<ComponentType<P>>,
-  Meanwhile: ComponentType<P> = () => <div class="pane-empty" aria-busy="true" />,
-): ComponentType<P> => {
-  let loaded: ComponentType<P> | undefined;
+export const later = <M, N extends keyof M>(
+  load: () => Promise<M>,
+  name: N,
+  Meanwhile: ComponentType<PropsOf<M[N]>> = Busy,
+): ComponentType<PropsOf<M[N]>> => {
+  type View = ComponentType<PropsOf<M[N]>>;
+  let loaded: View | undefined;
   return (props) => {
-    const [View, setView] = useState<ComponentType<P> | undefined>(() => loaded);
+    const [Loaded, setLoaded] = useState<View | undefined>(() => loaded);
     useEffect(() => {
       const show = async (): Promise<void> => {
-        loaded = await load();
-        setView(() => loaded);
+        loaded = (await load())[name] as View;
+        setLoaded(() => loaded);
       };
-      if (View === undefined) void show();
+      if (Loaded === undefined) void show();
     }, []);
-    return View === undefined ? <Meanwhile {...props} /> : <View {...props} />;
+    return Loaded === undefined ? <Meanwhile {...props} /> : <Loaded {...props} />;
   };
 };
+
+export const loadRunViews = () => import('../run-views.ts');
+export const loadMoreViews = () => import('../more-views.ts');

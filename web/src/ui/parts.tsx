@@ -33,6 +33,19 @@ export const Status = ({ status, words, children }: StatusProps) => (
   </span>
 );
 
+export const Busy = () => <div class="pane-empty" aria-busy="true" />;
+
+/** The head of a list. `of`: the class of its rows. */
+export const Titles = ({ of, titles }: { readonly of: string; readonly titles: readonly string[] }) => (
+  <div class={`${of} titles`} role="row">
+    {titles.map((title) => (
+      <span key={title} role="columnheader">
+        {title}
+      </span>
+    ))}
+  </div>
+);
+
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
   <div class="pane-empty">
     <p class="pane-empty-title">{title}</p>

@@ -6,7 +6,7 @@ import { address, go, select } from '../address.ts';
 import type { RunStore } from '../run-store.ts';
 import { run } from '../state.ts';
 import { useKeys } from '../ui/keys.ts';
-import { Button, CopyButton, Empty, Problem } from '../ui/parts.tsx';
+import { Busy, Button, CopyButton, Empty, Problem } from '../ui/parts.tsx';
 import { VirtualList } from '../ui/virtual-list.tsx';
 import { cellOf, namesIn, pick, rootOf } from './inspected.ts';
 import { groupParts } from './origin.ts';
@@ -23,7 +23,7 @@ export const XrayPage = () => {
   if (store === null) return null;
   void store.version.value;
   const cell = cellOf(store, address.value.cell) ?? rootOf(store);
-  if (cell === undefined) return <div class="pane-empty" aria-busy="true" />;
+  if (cell === undefined) return <Busy />;
   const request = cell.requests.find(({ op }) => op === address.value.op) ?? cell.requests.at(-1);
   if (request === undefined) return <Empty title="This room has not asked its model anything." />;
   return <RequestPage store={store} cell={cell} op={request.op} />;
