@@ -84,6 +84,19 @@ describe.skipIf(browserMissing !== null)('the chat', () => {
     expect(await cloister.runs()).toHaveLength(2);
   });
 
+  test('still has the words of a stopped answer after a reload', async () => {
+    const model = heldModel([{ reply: halves('Half a sen', 'tence.') }]);
+    const { page } = await openChat(model);
+    await askIn(page, 'When?');
+    await turnOf(page).getByText('Half a sen').waitFor();
+    await chatOf(page).getByRole('button', { name: 'Stop' }).click();
+    await turnOf(page).getByText('Stopped by you').waitFor();
+    await page.reload();
+    await turnOf(page).getByText('Stopped by you').waitFor();
+    await turnOf(page).getByText('Half a sen', { exact: true }).waitFor();
+    model.gate.open();
+  });
+
   test('takes the next message while a run is working, and sends it after that', async () => {
     const model = heldModel([{ when: { text: 'First?' }, reply: halves('One ', 'moment.') }, { reply: 'After that.' }]);
     const { page, cloister } = await openChat(model);

@@ -26,6 +26,16 @@ export const askIn = async (page: Page, text: string): Promise<void> => {
 /** The run that the page shows. */
 export const shownRun = (page: Page): string => new URLSearchParams(page.url().split('?')[1]).get('run') ?? '';
 
+/** Milliseconds of a processor that the main thread of a page has used from here on. What other programs do makes no difference. */
+export const followMainThread = async (page: Page): Promise<() => Promise<number>> => {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return metrics.find(({ name }) => name === 'TaskDuration')!.value * 1_000;
+  };
+};
+
 /** Until this expression holds in the page. The page's own policy forbids what `waitForFunction` does with a text. */
 export const until = (page: Page, expression: string): Promise<unknown> =>
   page.evaluate(

@@ -7,7 +7,7 @@ import { loadStudioPage } from '../../src/app/studio-page.ts';
 import { browserMissing, newContext, openStudio, openTab, openTabIn, operatorToken } from './browser.ts';
 import { openExamples } from './example-runs.ts';
 import { heldModel } from './held-model.ts';
-import { askIn, turnOf, until } from './page-driver.ts';
+import { askIn, followMainThread, turnOf, until } from './page-driver.ts';
 
 const kilobyte = 1_000;
 
@@ -58,34 +58,42 @@ describe.skipIf(browserMissing !== null)('the page', () => {
 
   test('shows a piece of text within 50 ms after the server has it', async () => {
     const pieces = Array.from({ length: 60 }, (_, at) => `piece${at}. `);
-    const model = heldModel([{ reply: { pieces, pieceDelayMs: 1 } }]);
-    const lead = defineAgent({ name: 'lead', description: 'Talks.', prompt: 'Talk.', models: [model] });
-    const { link } = await openStudio({ agents: [lead] });
-    const { page } = await openTab(link(operatorToken, '/chat?agent=lead'));
-    await askIn(page, 'Talk.');
-    await turnOf(page).getByText('piece0.').waitFor();
-    // When each piece is first in the page, after a frame was drawn.
-    await page.evaluate(`globalThis.seenAt = {};
-      const look = () => {
-        const text = document.querySelector('.turn .chat-text')?.textContent ?? '';
-        for (const [, no] of text.matchAll(/piece(\\d+)/gu)) seenAt[no] ??= Date.now();
-        requestAnimationFrame(look);
-      };
-      requestAnimationFrame(look);`);
-    const sentAt: number[] = [];
-    for (let at = 1; at < pieces.length; at++) {
-      await model.gate.arrived(1);
-      sentAt[at] = Date.now();
-      model.gate.open({ stay: true });
-      await until(page, `seenAt[${at}] !== undefined`);
-    }
-    model.gate.open();
-    const seenAt = await page.evaluate<Readonly<Record<string, number>>>('seenAt');
-    const took = sentAt.flatMap((sent, at) => (at < 5 ? [] : [seenAt[at]! - sent])).sort((a, b) => a - b);
+    /** How long each piece took. */
+    const measure = async (): Promise<readonly number[]> => {
+      const model = heldModel([{ reply: { pieces, pieceDelayMs: 1 } }]);
+      const lead = defineAgent({ name: 'lead', description: 'Talks.', prompt: 'Talk.', models: [model] });
+      const { link } = await openStudio({ agents: [lead] });
+      const { page } = await openTab(link(operatorToken, '/chat?agent=lead'));
+      await askIn(page, 'Talk.');
+      await turnOf(page).getByText('piece0.').waitFor();
+      // When each piece is first in the page, after a frame was drawn.
+      await page.evaluate(`globalThis.seenAt = {};
+        const look = () => {
+          const text = document.querySelector('.turn .chat-text')?.textContent ?? '';
+          for (const [, no] of text.matchAll(/piece(\\d+)/gu)) seenAt[no] ??= Date.now();
+          requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);`);
+      const sentAt: number[] = [];
+      for (let at = 1; at < pieces.length; at++) {
+        await model.gate.arrived(1);
+        sentAt[at] = Date.now();
+        model.gate.open({ stay: true });
+        await until(page, `seenAt[${at}] !== undefined`);
+      }
+      model.gate.open();
+      const seenAt = await page.evaluate<Readonly<Record<string, number>>>('seenAt');
+      await page.close();
+      return sentAt.flatMap((sent, at) => (at < 5 ? [] : [seenAt[at]! - sent]));
+    };
+    // The same pieces several times, each as long as its fastest time: other programs of the machine do not count.
+    const rounds = [await measure(), await measure(), await measure()];
+    const took = rounds[0]!
+      .map((_, at) => Math.min(...rounds.map((round) => round[at]!)))
+      .sort((one, other) => one - other);
     const [median, p95] = [took[Math.floor(took.length / 2)]!, took[Math.floor(took.length * 0.95)]!];
     console.log(`a piece of text is drawn after ${median} ms (median), ${p95} ms (p95)`);
-    // A busy machine is slow, not wrong: half of them is enough.
-    expect(median).toBeLessThanOrEqual(50);
+    expect(p95).toBeLessThanOrEqual(50);
   });
 
   test('is ready within a second after the last byte of a run of 10,000 events', async () => {
@@ -122,14 +130,20 @@ describe.skipIf(browserMissing !== null)('the page', () => {
     context.on('requestfinished', (request) => {
       if (/\/events\?/u.test(request.url())) lastByteAt = Date.now();
     });
-    const { page } = await openTabIn(context, link(operatorToken, `/chat?run=${session.run}`));
+    const { page } = await openTabIn(context, 'about:blank');
+    const mainThreadMs = await followMainThread(page);
+    await page.goto(link(operatorToken, `/chat?run=${session.run}`));
     await page.getByText(/^1 room, 2 crossings, all granted\./u).waitFor();
     // It answers to a person: a key selects a room.
     await page.getByRole('grid', { name: 'Rooms over time' }).focus();
     await page.keyboard.press('ArrowDown');
     await until(page, 'location.hash.includes("cell=")');
     const ms = Date.now() - lastByteAt;
-    console.log(`${events.length} events: answers to a key ${ms} ms after the last byte`);
-    expect(ms).toBeLessThanOrEqual(3_000);
+    const workMs = Math.round(await mainThreadMs());
+    console.log(
+      `${events.length} events: answers to a key ${ms} ms after the last byte; all the work of the page since it was opened took ${workMs} ms`,
+    );
+    // A busy machine is slow, not wrong: counted is what the page itself does, from its first byte on.
+    expect(workMs).toBeLessThanOrEqual(1_000);
   });
 });

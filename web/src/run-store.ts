@@ -29,6 +29,7 @@ export type RunStore = {
 const firstRetryMs = 500;
 const lastRetryMs = 8_000;
 const hiddenDrawMs = 1_000;
+const loadingDrawMs = 1_000;
 
 export const openRunStore = (source: Source, run: string): RunStore => {
   const closing = new AbortController();
@@ -50,14 +51,18 @@ export const openRunStore = (source: Source, run: string): RunStore => {
 /** Until the run has ended, or nothing more can be had. Ends when it is closed. */
 const keepCurrent = async (source: Source, store: RunStore, closed: AbortSignal): Promise<void> => {
   const { run, view, state, facts, problem, retryAt } = store;
-  const apply = eventApplier(store);
+  const draw = frameDrawer(store);
+  const apply = (event: RunEvent): void => {
+    applyEvent(view, event);
+    draw();
+  };
   let waitMs = firstRetryMs;
   while (!closed.aborted) {
     const before = view.events;
     let isCut = false;
     try {
       await readFacts(source, store);
-      await readRecorded(source, store, apply, closed);
+      await readRecorded(source, store, draw, closed);
       problem.value = null;
       state.value = facts.value?.endedAt == null ? 'live' : 'ended';
       cutLiveText(view);
@@ -89,24 +94,33 @@ const readFacts = async (source: Source, { run, facts }: RunStore): Promise<void
 const readRecorded = async (
   source: Source,
   { run, view }: RunStore,
-  apply: (event: RunEvent) => void,
+  draw: () => void,
   closed: AbortSignal,
 ): Promise<void> => {
+  let drawnAt = performance.now();
+  let drawn = view.events;
   for (;;) {
     const page = await source.eventPage(run, { after: view.lastId ?? undefined });
-    page.events.forEach(apply);
-    if (page.next === null || closed.aborted) return;
+    for (const event of page.events) applyEvent(view, event);
+    const isLast = page.next === null || closed.aborted;
+    // A long run is shown while it is read, but not after each page: drawing it would take longer than reading it.
+    if (view.events > drawn && (isLast || performance.now() - drawnAt > loadingDrawMs)) {
+      draw();
+      drawnAt = performance.now();
+      drawn = view.events;
+    }
+    if (isLast) return;
   }
 };
 
-const eventApplier = ({ view, version }: RunStore): ((event: RunEvent) => void) => {
+/** Draws once a frame, however often it is called. */
+const frameDrawer = ({ version }: RunStore): (() => void) => {
   let isWaiting = false;
   const draw = (): void => {
     isWaiting = false;
     version.value++;
   };
-  return (event) => {
-    applyEvent(view, event);
+  return () => {
     if (isWaiting) return;
     isWaiting = true;
     // A tab in the background draws no frames.

@@ -19,7 +19,7 @@ export const AgentDetail = ({ name, agent, edges }: AgentDetailProps) => (
     <header class="detail-head">
       <h2>{name}</h2>
       <span class="muted">{agent?.team === true ? 'team' : 'agent'}</span>
-      <span class="header-space" />
+      <span class="grow" />
       {agent === undefined || !mayAct.value ? null : (
         <a class="button small" href={formatAddress({ page: 'chat', agent: name })}>
           Chat with {name}

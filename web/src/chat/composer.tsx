@@ -105,7 +105,7 @@ const ComposerForm = ({ agent }: { readonly agent: AgentFacts }) => {
             <MoreOptions stays={stays} onStays={setStays} onFiles={(more) => setFiles([...files, ...more])} />
           </>
         )}
-        <span class="turn-space" />
+        <span class="grow" />
         <SendButtons id={id} isWorking={isWorking} isResident={isResident} isSending={isSending} />
       </div>
     </form>

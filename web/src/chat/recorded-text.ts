@@ -4,6 +4,7 @@ import type { TranscriptCell } from '#contracts';
 import type { CellView } from '#headends/run-view';
 import type { RunStore } from '../run-store.ts';
 import { me, source } from '../state.ts';
+import { saidKey } from '../tab-storage.ts';
 import { isTextMissing } from './turn-items.ts';
 import type { RecordedText } from './turn-items.ts';
 
@@ -18,7 +19,8 @@ export const useRecordedText = (
   cell: CellView | undefined,
 ): { readonly recorded: RecordedText; readonly isReading: boolean } => {
   const [texts, setTexts] = useState<ReadonlyMap<number, string> | null>(null);
-  const recorded: RecordedText = (op) => texts?.get(op);
+  const stopped = useStoppedWords(run, cell);
+  const recorded: RecordedText = (op) => stopped(op) ?? texts?.get(op);
   const isMissing = seesContents() && cell !== undefined && isTextMissing(cell, recorded);
   const ended = isMissing ? cell.requests.filter(({ endedAt }) => endedAt !== null).length : 0;
   useEffect(() => {
@@ -33,6 +35,19 @@ export const useRecordedText = (
     };
   }, [run, cell?.cell, ended]);
   return { recorded, isReading: isMissing && texts === null };
+};
+
+/** The log has no words of an attempt that was stopped: the tab that saw them keeps the newest. */
+const useStoppedWords = (run: string, cell: CellView | undefined): RecordedText => {
+  const last = cell?.status === 'cancelled' ? cell.requests.at(-1) : undefined;
+  const key = `${run} ${cell?.cell} ${last?.op} `;
+  useEffect(() => {
+    if (last?.ok === false && last.text) sessionStorage.setItem(saidKey, key + last.text);
+  }, [key, last?.text]);
+  return (op) => {
+    const kept = op === last?.op && last.ok === false ? sessionStorage.getItem(saidKey) : null;
+    return kept?.startsWith(key) === true ? kept.slice(key.length) : undefined;
+  };
 };
 
 const textsOf = (cell: TranscriptCell | undefined): ReadonlyMap<number, string> =>

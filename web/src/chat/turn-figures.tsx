@@ -27,7 +27,7 @@ export const TurnFigures = ({ run, agent, store, versions, words, isRetryable }:
     <div class="turn-figures">
       <span class="muted">{words.join(' · ')}</span>
       <Versions run={run} agent={agent} known={store === null ? (versions ?? []) : versions} />
-      <span class="turn-space" />
+      <span class="grow" />
       {store === null ? (
         <button type="button" class="button small" onClick={() => showRun(run)}>
           Show

@@ -1,15 +1,13 @@
 // A JSON value that can be opened level by level. What is closed is not drawn.
 import { useState } from 'preact/hooks';
-import { CopyButton } from '../ui/parts.tsx';
+import { CodeHead } from '../ui/parts.tsx';
 
 const openLevels = 2;
 const shownAtOnce = 100;
 
 export const JsonTree = ({ value }: { readonly value: unknown }) => (
   <div class="json-tree">
-    <div class="code-head">
-      <span>JSON</span> <CopyButton text={() => JSON.stringify(value, null, 2)} />
-    </div>
+    <CodeHead title="JSON" text={() => JSON.stringify(value, null, 2)} />
     <Node value={value} depth={0} />
   </div>
 );

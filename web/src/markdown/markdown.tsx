@@ -4,7 +4,7 @@
 //       there is nothing to sanitize. HTML in the text is shown as the text that it is.
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { CopyButton } from '../ui/parts.tsx';
+import { CodeHead } from '../ui/parts.tsx';
 import { linkDefinitions, safeImage, safeLink, splitBlocks } from './blocks.ts';
 import type { Inline } from './read-inline.ts';
 import { readMarkdown } from './read-markdown.ts';
@@ -124,9 +124,7 @@ const cells = (all: readonly (readonly Inline[])[], Cell: 'td' | 'th', alignment
 
 const CodeBlock = ({ text, language }: { readonly text: string; readonly language: string }) => (
   <div class="code-block">
-    <div class="code-head">
-      <span>{language.split(/\s/u)[0]}</span> <CopyButton text={() => text} />
-    </div>
+    <CodeHead title={language.split(/\s/u)[0]!} text={() => text} />
     <pre tabIndex={0}>
       <code>{text}</code>
     </pre>

@@ -32,8 +32,7 @@ const escape = /\\([!-/:-@[-`{-~])/y;
 const ticks = /`+/y;
 const runs = /\*+|_+|~+/y;
 const entity = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/iy;
-const angleLink = /<([a-z][a-z\d+.-]{1,31}:[^\s<>]*)>/iy;
-const angleMail = /<([\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})*)>/y;
+const angleLink = /<([a-z][a-z\d+.-]{1,31}:[^\s<>]*|[\w.+-]{1,64}@[\w.-]{1,255})>/iy;
 const tag = /<\/?[a-z][\w-]*(?:\s[^<>]*)?>/iy;
 const bareLink = /[^\s<]+/y;
 const lineEnd = /\n */y;
@@ -193,10 +192,8 @@ class InlineReader {
   }
 
   #readAngle(): boolean {
-    const link = this.#take(angleLink);
-    if (link !== null) return this.#add({ type: 'link', href: link[1]!, of: [link[1]!] });
-    const mail = this.#take(angleMail);
-    if (mail !== null) return this.#add({ type: 'link', href: `mailto:${mail[1]}`, of: [mail[1]!] });
+    const [, link] = this.#take(angleLink) ?? [];
+    if (link !== undefined) return this.#add(bareLinkTo(link));
     const found = this.#take(tag);
     if (found === null) return false;
     return this.#add(/^<br\s*\/?>$/iu.test(found[0]) ? { type: 'br' } : found[0]);
@@ -214,9 +211,15 @@ class InlineReader {
     const [found] = this.#take(bareLink)!;
     const text = withoutEnd(found);
     this.#at -= found.length - text.length;
-    return this.#add({ type: 'link', href: /^www/iu.test(text) ? `http://${text}` : text, of: [text] });
+    return this.#add(bareLinkTo(text));
   }
 }
+
+/** A link that is its own text. */
+const bareLinkTo = (text: string): Inline => {
+  const scheme = /^\w[\w+.-]*:/u.test(text) ? '' : text.includes('@') ? 'mailto:' : 'http://';
+  return { type: 'link', href: scheme + text, of: [text] };
+};
 
 const isPunctuation = (character: string): boolean => /[\p{P}\p{S}]/u.test(character);
 
@@ -238,7 +241,7 @@ const withMails = (text: string): readonly Inline[] =>
   text.includes('@')
     ? text
         .split(bareMail)
-        .map((part, at): Inline => (at % 2 === 0 ? part : { type: 'link', href: `mailto:${part}`, of: [part] }))
+        .map((part, at) => (at % 2 === 0 ? part : bareLinkTo(part)))
         .filter((part) => part !== '')
     : [text];
 

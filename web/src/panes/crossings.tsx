@@ -60,7 +60,7 @@ export const Crossings = ({ store }: { readonly store: RunStore }) => {
     <section class="crossings" aria-label="Crossings">
       <div class="xray-head">
         <h2>Crossings</h2>
-        <span class="header-space" />
+        <span class="grow" />
         <Legend />
       </div>
       {crossings.length === 0 ? <p class="pane-empty">Nothing has crossed yet.</p> : null}

@@ -27,7 +27,7 @@ export const MailDetail = ({ message, messages, store, onWrite }: MailDetailProp
       <header class="detail-head">
         <h2>{kind === 'goal' ? 'Goal' : 'Message'}</h2>
         {kind === 'goal' ? null : <code>{id.slice(0, 10)}</code>}
-        <span class="header-space" />
+        <span class="grow" />
         <button type="button" class="button small narrow-only" onClick={() => select({ message: undefined })}>
           Close
         </button>

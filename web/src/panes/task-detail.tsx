@@ -24,7 +24,7 @@ export const TaskDetail = ({ graph, node, report, view }: TaskDetailProps) => {
       <header class="detail-head">
         <h2>{node.title}</h2>
         <span class="muted">{report === undefined ? node.who : `${report.id}, by ${node.who}`}</span>
-        <span class="header-space" />
+        <span class="grow" />
         <Status status={look} words={word} />
       </header>
       <div class="detail-body">

@@ -47,7 +47,10 @@ export class Stage {
   #size = { width: 0, height: 0 };
   /** When the newest event came, by the clock of this page, and how long laying out took. */
   #cameAt = 0;
+  #planMs = 0;
   #tookMs = 0;
+  /** It must be laid out again before it is drawn. */
+  #isStale = false;
   #laidOutAt = 0;
   #lanes = new Map<string, number>();
   #fade: { readonly image: HTMLCanvasElement; readonly from: number } | null = null;
@@ -58,7 +61,7 @@ export class Stage {
     resized.observe(box);
     const restyle = (): void => {
       this.#theme = null;
-      this.#relayout();
+      this.#makeStale();
     };
     const media = ['(prefers-color-scheme: dark)', '(forced-colors: active)'].map((query) => matchMedia(query));
     for (const one of media) one.addEventListener('change', restyle);
@@ -82,7 +85,8 @@ export class Stage {
   /** After new events. */
   update(): void {
     this.#cameAt = performance.now();
-    const wait = this.#laidOutAt + this.#tookMs * restFor - this.#cameAt;
+    // After the last event comes no other, so there is nothing to wait for.
+    const wait = this.#isLive() ? this.#laidOutAt + this.#tookMs * restFor - this.#cameAt : 0;
     clearTimeout(this.#timer);
     if (wait > 0) this.#timer = setTimeout(() => this.#replan(), wait);
     else this.#replan();
@@ -103,7 +107,7 @@ export class Stage {
       x: (box.scrollLeft + at.x) / this.layout.width,
       y: (box.scrollTop + at.y) / this.layout.height,
     };
-    this.#relayout();
+    this.#layOut();
     box.scrollLeft = part.x * this.layout.width - at.x;
     box.scrollTop = part.y * this.layout.height - at.y;
   }
@@ -160,8 +164,18 @@ export class Stage {
       const anchor = this.#anchor;
       this.#anchor = null;
       if (anchor !== null) this.#applyZoom(anchor);
+      else if (this.#isStale) this.#layOut();
       this.#draw();
     });
+  }
+
+  #makeStale(): void {
+    this.#isStale = true;
+    this.redraw();
+  }
+
+  #isLive(): boolean {
+    return this.#view?.cells.values().next().value?.status === null;
   }
 
   #resize(): void {
@@ -170,7 +184,7 @@ export class Stage {
     const { clientWidth: width, clientHeight: height } = box;
     if (width === this.#size.width && height === this.#size.height) return;
     this.#size = { width, height };
-    this.#relayout();
+    this.#makeStale();
   }
 
   #replan(): void {
@@ -178,11 +192,10 @@ export class Stage {
     const before = performance.now();
     const { lastAt } = this.#view;
     const now = lastAt === null ? null : lastAt + (before - this.#cameAt);
-    const isLive = this.#view.cells.values().next().value?.status === null;
+    const isLive = this.#isLive();
     this.#plan = planRooms(this.#view, isLive ? now : null);
-    this.#relayout();
-    this.#laidOutAt = performance.now();
-    this.#tookMs = this.#laidOutAt - before;
+    this.#planMs = performance.now() - before;
+    this.#makeStale();
     // Bars under way grow; a clock that stands still needs no frames.
     const isWorking = isLive && [...this.#view.cells.values()].some(({ wait }) => wait.ownWork);
     clearTimeout(this.#timer);
@@ -190,9 +203,11 @@ export class Stage {
       this.#timer = setTimeout(() => this.#replan(), Math.max(tickMs, this.#tookMs * restFor));
   }
 
-  #relayout(): void {
+  #layOut(): void {
     const canvas = this.#canvas;
     if (this.#plan === null || canvas === null || this.#size.width === 0) return;
+    this.#isStale = false;
+    const before = performance.now();
     this.#theme ??= readTheme(canvas);
     this.layout = layoutRooms(this.#plan, { ...this.#size, zoom: this.zoom.value });
     this.details = detailsOf(this.layout, this.#theme.measure);
@@ -205,7 +220,8 @@ export class Stage {
       style.width = `${Math.floor(this.layout.width)}px`;
       style.height = `${Math.floor(this.layout.height)}px`;
     }
-    this.redraw();
+    this.#laidOutAt = performance.now();
+    this.#tookMs = this.#planMs + this.#laidOutAt - before;
   }
 
   /** Where rooms have changed places, the old picture fades into the new one. */

@@ -65,7 +65,7 @@ const Card = ({ row, now, href, isMarked }: RunLineProps) => (
     <span role="cell" class="line">
       <b>{row.agent}</b> <code class="muted">{row.run.slice(0, 8)}</code>
       <Tags row={row} isMarked={isMarked} />
-      <span class="header-space" />
+      <span class="grow" />
       <RowStatus row={row} />
     </span>
     <span role="cell" class="cut">
@@ -74,7 +74,7 @@ const Card = ({ row, now, href, isMarked }: RunLineProps) => (
     <span role="cell" class="line small muted">
       {roomsText(row)}
       {row.refused ? <span class="hue-text hue-stop">, {count(row.refused)} refused</span> : null}
-      <span class="header-space" />
+      <span class="grow" />
       {row.spent === null ? '' : money(row.spent.usd)} {tookText(row, now)}
     </span>
   </>

@@ -222,7 +222,7 @@ const CheckpointEntry = ({ entry, isCurrent, branch, goBack }: CheckpointEntryPr
         <span class="muted small">
           {checkpointWords(checkpoint)}, {clockTime(at)}
         </span>
-        <span class="header-space" />
+        <span class="grow" />
         {mayAct.value && !isAsking ? (
           <span class="talk-actions line">
             <Button onClick={() => void branch(checkpoint.id)}>Branch</Button>

@@ -130,7 +130,7 @@ const Filters = ({ find }: { readonly find: { current: HTMLInputElement | null }
       >
         Refused only
       </button>
-      <span class="header-space" />
+      <span class="grow" />
       <span class="muted small filters-total">
         {rows.value === null ? '' : totalText(rows.value, olderFrom.value !== null)}
       </span>

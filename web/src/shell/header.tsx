@@ -28,7 +28,7 @@ export const Header = () => (
       ))}
     </nav>
     <Crumbs />
-    <span class="header-space" />
+    <span class="grow" />
     <RunStatus />
   </header>
 );

@@ -22,7 +22,7 @@ export const KeyBar = () => {
             {binding.about}
           </span>
         ))}
-      <span class="header-space" />
+      <span class="grow" />
       <button type="button" class="key-hint" onClick={() => void (isListShown.value = true)}>
         <kbd>?</kbd> All keys
       </button>

@@ -8,7 +8,7 @@ import { outgoing } from '../chat/outbox.ts';
 import type { RunStore } from '../run-store.ts';
 import { agents, run } from '../state.ts';
 import { later, loadMoreViews, loadRunViews } from '../ui/later.tsx';
-import { Busy, Problem } from '../ui/parts.tsx';
+import { Busy, capitalized, Problem } from '../ui/parts.tsx';
 import { RetryNotice } from '../ui/retry-notice.tsx';
 import { newestRuns, useNewestRuns } from './newest-runs.ts';
 import { FirstVisit, Welcome } from './welcome.tsx';
@@ -27,17 +27,6 @@ const views: Readonly<Record<Pane, ComponentType<PaneProps>>> = {
 };
 
 const Inspector = later(loadRunViews, 'Inspector');
-
-const titles: Readonly<Record<Pane, string>> = {
-  rooms: 'Rooms',
-  tree: 'Tree',
-  tasks: 'Tasks',
-  mail: 'Mail',
-  transcript: 'Transcript',
-  windows: 'Windows',
-  summary: 'Summary',
-  audit: 'Audit',
-};
 
 /** Which of the panes a narrow screen shows: at first, the one that the address is about. */
 const narrowPane = signal<'chat' | 'run' | 'xray' | null>(null);
@@ -105,7 +94,7 @@ const RunPane = ({ store }: PaneProps) => {
             aria-selected={pane === shown}
             onClick={() => select({ pane })}
           >
-            {titles[pane]}
+            {capitalized(pane)}
           </button>
         ))}
       </div>
@@ -114,7 +103,7 @@ const RunPane = ({ store }: PaneProps) => {
       ) : retryAt.value !== null && problem.value !== null ? (
         <RetryNotice at={retryAt.value} />
       ) : null}
-      <div class="tab-panel" role="tabpanel" aria-label={titles[shown]}>
+      <div class="tab-panel" role="tabpanel" aria-label={capitalized(shown)}>
         <View store={store} />
       </div>
     </>

@@ -2,23 +2,28 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
-/** How a run, a room or a task stands. Each has a shape, so that colour never speaks alone. */
-export const statusLooks = (status: string): { readonly mark: string; readonly words: string } =>
-  looks[status] ?? { mark: 'idle', words: status };
+export const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-const looks: Readonly<Record<string, { readonly mark: string; readonly words: string }>> = {
-  running: { mark: 'live', words: 'Working' },
-  completed: { mark: 'done', words: 'Completed' },
-  partial: { mark: 'half', words: 'Partial' },
-  idle: { mark: 'idle', words: 'Waits for messages' },
-  waiting: { mark: 'waits', words: 'Waiting for you' },
-  interrupted: { mark: 'waits', words: 'Interrupted' },
-  failed: { mark: 'failed', words: 'Failed' },
-  cancelled: { mark: 'stopped', words: 'Stopped' },
-  limit: { mark: 'failed', words: 'Limit' },
-  budget: { mark: 'failed', words: 'Budget' },
-  timeout: { mark: 'failed', words: 'Timeout' },
-  damaged: { mark: 'failed', words: 'Damaged' },
+/** How a run, a room or a task stands. Each has a shape, so that colour never speaks alone. */
+export const statusLooks = (status: string): { readonly mark: string; readonly words: string } => {
+  const [mark, words] = looks[status] ?? ['idle', status];
+  return { mark, words: words ?? capitalized(status) };
+};
+
+/** The shape, and the words if they are not the status itself. */
+const looks: Readonly<Record<string, readonly [string, string?]>> = {
+  running: ['live', 'Working'],
+  completed: ['done'],
+  partial: ['half'],
+  idle: ['idle', 'Waits for messages'],
+  waiting: ['waits', 'Waiting for you'],
+  interrupted: ['waits'],
+  failed: ['failed'],
+  cancelled: ['stopped', 'Stopped'],
+  limit: ['failed'],
+  budget: ['failed'],
+  timeout: ['failed'],
+  damaged: ['failed'],
 };
 
 export const StatusMark = ({ status }: { readonly status: string }) => (
@@ -71,6 +76,12 @@ export const CopyButton = ({ text, label = 'Copy' }: { readonly text: () => stri
   };
   return <Button onClick={copy}>{isCopied ? 'Copied' : label}</Button>;
 };
+
+export const CodeHead = ({ title, text }: { readonly title: string; readonly text: () => string }) => (
+  <div class="code-head">
+    <span>{title}</span> <CopyButton text={text} />
+  </div>
+);
 
 export const Problem = ({ error }: { readonly error: Error & { readonly suggestion?: string } }) => (
   <div class="problem" role="alert">

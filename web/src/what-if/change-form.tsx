@@ -72,7 +72,7 @@ export const ChangeForm = ({ store }: Props) => {
       ))}
       <Fields store={store} cell={cell} kind={kind} value={value} setValue={setValue} />
       <Place store={store} cell={cell} isStart={kind === 'goal'} />
-      <span class="header-space" />
+      <span class="grow" />
       {body === null || address.value.with !== '' ? null : (
         <CopyButton label="Copy the command" text={() => forkCommand(store.run, body)} />
       )}

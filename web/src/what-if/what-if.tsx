@@ -59,7 +59,7 @@ const Comparison = ({ one, other, onClose }: Sides & { readonly onClose: () => v
         <span>
           {words.question} <strong>{words.strong}</strong>?
         </span>
-        <span class="header-space" />
+        <span class="grow" />
         <Button onClick={onClose}>
           <kbd>Esc</kbd> Back
         </Button>

@@ -17,7 +17,7 @@ export const Head = ({ title, about, isFirst, children }: HeadProps) => {
     <div class="xray-head">
       <Title>{title}</Title>
       <span class="muted">{about}</span>
-      <span class="header-space" />
+      <span class="grow" />
       {children}
     </div>
   );
