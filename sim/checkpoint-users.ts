@@ -49,6 +49,7 @@ export class CheckpointUsers {
     const { scheduler, slotRandom: random } = this.#world;
     if (this.#hasWatched) return;
     this.#hasWatched = true;
+    this.#world.mayFork = true;
     this.#planned += 2;
     const at = random.log(1, 60);
     scheduler.after(at, 'checkpoint', () => {

@@ -25,7 +25,7 @@ export class RunPlacement {
   /** Whether this process may continue the run itself or, if `own` is null, fork it. */
   mayRun(process: Process, run: RunId, own: RunId | null): boolean {
     const world = this.#world;
-    if (world.plan.checkpointActions.length === 0) return true;
+    if (!world.mayFork) return true;
     const root = world.originOf(run);
     for (const one of this.#reservations)
       if (one.process === process && one.origin === root && (own === null || one.run !== own)) return false;

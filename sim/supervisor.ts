@@ -280,7 +280,8 @@ export class Supervisor {
   async #resume(opened: SimulatedCloister, task: RunTask): Promise<RunSession | undefined> {
     const [{ process, cloister }, { run }] = [opened, task];
     const key = `${process.no} ${run}`;
-    if (run === null || this.#resuming.has(key)) return undefined;
+    // Who answers may have died before it resumes the run.
+    if (run === null || !process.alive || this.#resuming.has(key)) return undefined;
     if (!this.#placement.mayRun(process, run, run)) {
       this.#checkSoon();
       return undefined;

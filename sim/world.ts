@@ -89,6 +89,8 @@ export class World {
   sessionCount = 0;
   /** Requested turns that have no run yet, by process and conversation. */
   readonly requestedTurns = new Map<string, Pick<RunRequest, 'goal' | 'budget' | 'agent'>>();
+  /** Whether somebody may restore or branch a run. */
+  mayFork: boolean;
   /** Called when an agent starts that a person has allowed. */
   onAllowedAgent: ((run: RunId) => void) | null = null;
   /** Called for a forked run before it starts. */
@@ -106,6 +108,7 @@ export class World {
   constructor(seed: number, plan: SeedPlan, random: Random, strict: boolean) {
     this.seed = seed;
     this.plan = plan;
+    this.mayFork = plan.checkpointActions.length > 0;
     this.random = random.fork('world');
     this.ids = random.fork('ids');
     this.peopleRandom = random.fork('people');
