@@ -38,7 +38,7 @@ export const approvals: Judge = {
   },
 };
 
-/** Each start of a marked agent needs an answer of its own, and what a person allowed in a run goes on in that run alone. */
+/** Each start of a marked agent needs an answer of its own, and what a person allowed in a run continues in that run alone. */
 const judgeAgents = (run: RunHistory, report: ReportProblem): number => {
   const used = new Map<number, string>();
   let checks = 0;
@@ -48,7 +48,7 @@ const judgeAgents = (run: RunHistory, report: ReportProblem): number => {
     checks++;
     const what = `${begin.birth.cell} of run ${run.run}`;
     const cut = run.forkedFrom?.frames ?? 0;
-    if (beganIn < cut && settledIn >= cut) report(`a person to be asked again about ${what}`, 'it went on in a fork');
+    if (beganIn < cut && settledIn >= cut) report(`a person to be asked again about ${what}`, 'it continued in a fork');
     const asked = questionOf(operation);
     if (asked?.result?.verdict !== 'allow') {
       report(`somebody who allowed ${what}`, asked === undefined ? 'nobody was asked' : 'nobody did');

@@ -366,7 +366,7 @@ export const findings: readonly Finding[] = [
   ],
   ['what a person allowed for the run covers other agents', 2_659, 'marked calls run as people allowed', 'audit'],
   ['what a person allowed for the run covers other arguments', 1_038, 'marked calls run as people allowed', 'audit'],
-  ['an agent that a person allowed in one run goes on in a fork of it', 1_000, 'marked calls run as people allowed'],
+  ['an agent that a person allowed in one run continues in a fork of it', 1_355, 'marked calls run as people allowed'],
   [
     'one person is enough, whatever the definition says',
     1_061,

@@ -75,7 +75,7 @@ export const questionBugs: readonly Bug[] = [
   ),
 
   // invariant: answer-not-forked
-  bug('an agent that a person allowed in one run goes on in a fork of it', 'agent-allowed-at-work', 'return null;'),
+  bug('an agent that a person allowed in one run continues in a fork of it', 'agent-allowed-at-work', 'return null;'),
 
   // How many people.
   bug('one person is enough, whatever the definition says', 'quorum-need', '1'),
