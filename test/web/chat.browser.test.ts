@@ -93,7 +93,7 @@ describe.skipIf(browserMissing !== null)('the chat', () => {
     await turnOf(page).getByText('Stopped by you').waitFor();
     await page.reload();
     await turnOf(page).getByText('Stopped by you').waitFor();
-    await turnOf(page).getByText('Half a sen', { exact: true }).waitFor();
+    await expect.poll(() => turnOf(page).getByText('Half a sen', { exact: true }).count()).toBe(1);
     model.gate.open();
   });
 

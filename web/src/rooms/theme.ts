@@ -33,10 +33,9 @@ export const readTheme = (canvas: HTMLCanvasElement): Theme => {
     context.fillStyle = color;
     return context.fillStyle;
   };
-  const isForced = matchMedia('(forced-colors: active)').matches;
-  const read = (token: string): string => (isForced ? forced(token) : style.getPropertyValue(`--${token}`));
+  const read = (token: string): string => style.getPropertyValue(`--${token}`);
   const mixed = (token: string, percent: number): string =>
-    isForced ? 'Canvas' : `color-mix(in srgb, ${read(token)} ${percent}%, ${read('surface')})`;
+    parse(`color-mix(in srgb, ${read(token)} ${percent}%, ${read('surface')})`);
   const colors = Object.fromEntries(tokens.map((token) => [token, parse(read(token))])) as Record<
     (typeof tokens)[number],
     string
@@ -50,18 +49,12 @@ export const readTheme = (canvas: HTMLCanvasElement): Theme => {
   };
   return {
     ...colors,
-    selected: parse(mixed('goal', 7)),
-    bar: parse(isForced ? 'ButtonFace' : mixed('work', 30)),
-    pickedBar: parse(isForced ? 'Highlight' : mixed('goal', 30)),
+    selected: mixed('goal', 7),
+    bar: mixed('work', 30),
+    pickedBar: mixed('goal', 30),
     fonts,
     measure: measureIn(context, fonts),
   };
-};
-
-const forced = (token: string): string => {
-  if (token === 'bg' || token === 'surface') return 'Canvas';
-  if (token === 'goal') return 'Highlight';
-  return token === 'muted' || token === 'line' ? 'GrayText' : 'CanvasText';
 };
 
 const measureIn = (context: CanvasRenderingContext2D, fonts: Theme['fonts']): Measure => {
