@@ -306,6 +306,7 @@ const hostilePieces = [
   '- a\n\n',
 ];
 
+// invariant: inline-linear
 test.each(hostilePieces)('100,000 times %j is read within seconds', (piece) => {
   const before = process.cpuUsage();
   readMarkdown(piece.repeat(100_000));
