@@ -21,7 +21,7 @@ const says: Record<string, readonly RegExp[]> = {
     /\n2 \d+ true 0 true\ncompleted refund allowed small-sums\nStay at home\.\nagent_unknown\ncompleted\nGo to Rome\.\nDone after a while\. 2 0\n$/u,
   ],
   hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
-  tested: [/✔ no agent of the desk sees private content of another/u, /pass 8/u, /fail 0/u],
+  tested: [/✔ no agent of the desk sees private content of another/u, /pass 10/u, /fail 0/u],
   dungeon: [
     /You: We try the iron door\.\n(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds on stone/u,
     /At the table: cave:fighter \(waiting\), cave:wizard \(waiting\), cave:rogue \(waiting\)/u,

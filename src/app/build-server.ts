@@ -2,11 +2,11 @@
 import { basename, dirname, resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { stdioCaller } from '#contracts';
-import type { TopologyCheck, Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
+import type { TopologyCheck, Caller, Clock, Cloister, HttpRoute, OpenRoute, PlainRoute } from '#contracts';
 import { agUiRoutes } from '#headends/ag-ui';
 import { anthropicRoutes } from '#headends/anthropic';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
-import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
+import type { AnsweredRequest, HttpApp, HttpLimits, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { absentRoutes, openaiRoutes } from '#headends/openai';
 import { pageRoutes } from '#headends/studio';
@@ -31,6 +31,7 @@ import {
   TokenRegistry,
 } from '#app/serve';
 import { hashToken, makeToken } from './make-token.ts';
+import type { SlackEdge } from './open-slack.ts';
 import type { Server, ServerOptions } from './server-options.ts';
 import { loadStudioPage } from './studio-page.ts';
 import { systemClock, systemIds } from './system-world.ts';
@@ -45,10 +46,19 @@ export const buildServer = async (
   const { host = '127.0.0.1', port = defaultPort } = options;
   checkHost(host, options.expose === true);
   checkHostsAndOrigins(options.hosts ?? [], options.origins ?? []);
-  const service = openService(cloister, options, kind);
+  const slackEdge = await openSlackEdge(cloister, options);
+  const service = openService(cloister, options, kind, slackEdge);
   const { agentService, gate, slots, clock, limits, bodies, about, isStopping } = service;
   const mcp = await mcpRoutes(agentService, { ...about, ids: service.ids, isStopping });
-  const app = createApp(cloister, service, mcp.routes, { ...options, ...kind });
+  const slack = slackEdge?.connect({
+    service: agentService,
+    inbox: cloister.inbox('slack'),
+    clock,
+    admit: (caller) => gate.admit(caller),
+    redact: (text) => cloister.redact(text),
+    formatError: restError,
+  });
+  const app = createApp(cloister, service, [...mcp.routes, ...(slack?.routes ?? [])], { ...options, ...kind });
   let listening: HttpListener | undefined;
   let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
   return {
@@ -62,8 +72,10 @@ export const buildServer = async (
       if (listening !== undefined) throw new CloisterError('options_invalid', 'The server is already listening.');
       const upgrade = socketUpgrade(mcp.sockets, { gate, limits, bodies, clock, isStopping });
       listening = await listen(app, { host, port, limits, upgrade });
+      const state = await slack?.start();
       if (options.resumeInterrupted !== false) agentService.resumeInterruptedRuns();
-      return { url: listenUrl(host, listening.port), port: listening.port };
+      const { port: taken } = listening;
+      return { url: listenUrl(host, taken), port: taken, ...(state === undefined ? {} : { slack: state }) };
     },
     async serveStdio(streams) {
       stdio = await serveMcpStdio(agentService, { name: stdioCaller, sees: 'contents' }, streams, about);
@@ -74,6 +86,7 @@ export const buildServer = async (
       service.stop();
       slots.close();
       const left = await agentService.drain(graceMs);
+      await slack?.stop();
       // The last responses may still be in flight.
       const isFirm = graceMs === 0 && left.length > 0;
       if (listening !== undefined) await waitAtMost(clock, isFirm ? 0 : drainMs, listening.close());
@@ -83,6 +96,20 @@ export const buildServer = async (
     },
   };
 };
+
+const openSlackEdge = async (
+  cloister: Cloister,
+  { slack: config, ...options }: ServerOptions,
+): Promise<SlackEdge | null> => {
+  if (config === undefined) return null;
+  const { clock = systemClock, log } = options;
+  const { openSlack } = await import('./open-slack.ts');
+  const note = (text: string): void => log?.({ type: 'slack', text: cloister.redact(text) });
+  return openSlack({ config, served: servedNames(cloister, options), clock, log: note });
+};
+
+const servedNames = (cloister: Cloister, { agents }: Pick<ServerOptions, 'agents'>): readonly string[] =>
+  agents ?? cloister.agents.map(({ name }) => name);
 
 /** What only commands of this package ask for. */
 type ServerKind = {
@@ -112,29 +139,28 @@ const openService = (
   cloister: Cloister,
   options: ServerOptions,
   { operatorName, isStudio = false, checkTopology }: ServerKind,
+  slack: SlackEdge | null,
 ) => {
   const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
-  const names = options.agents ?? cloister.agents.map(({ name }) => name);
+  const names = servedNames(cloister, options);
   if (names.length > 0 || !isStudio) checkServedAgents(names, cloister.agents, reservedNames);
   // A request cannot bring values of variables.
   cloister.checkVariables(names);
   if (options.tokens?.length === 0)
     throw new CloisterError('options_invalid', 'tokens: the list is empty, so no client could connect.');
   checkTokenEntries(options.tokens ?? [], names);
-  const token = options.tokens === undefined ? makeToken() : null;
   const now = (): number => clock.now();
-  // The stdio caller needs an entry, but nobody holds its token.
-  const stdio = { name: stdioCaller, sha256: hashToken(makeToken()) };
-  const tokens = new TokenRegistry(
-    [...(token === null ? (options.tokens ?? []) : [temporaryTokenEntry(token, operatorName)]), stdio],
-    now,
-  );
+  const { token, tokens } = openTokens(options, { operatorName, now, slack });
   const slotLimits = slotLimitsFor(
     options.slots ?? {},
-    (options.tokens ?? [null]).filter((one) => one?.may === undefined).length,
+    (options.tokens ?? [null]).filter((one) => one?.may === undefined).length + (slack === null ? 0 : 1),
   );
   const slots = new SlotQueue(slotLimits);
-  const limits = { ...defaultLimits, ...options.limits };
+  const limits = {
+    ...defaultLimits,
+    ...(options.slack?.signingSecret === undefined ? {} : slackLimits),
+    ...options.limits,
+  };
   const [rates, openRates] = [new RateLimiter(now), new RateLimiter(now, openNetworksMax)];
   const gate = new Gate({
     hosts: hostsFor(host, options.hosts),
@@ -181,6 +207,18 @@ const openService = (
   };
 };
 
+/** `token`: the one that was generated, unless some were given. */
+const openTokens = (
+  { tokens }: ServerOptions,
+  { operatorName, now, slack }: Pick<ServerKind, 'operatorName'> & { now: () => number; slack: SlackEdge | null },
+): { readonly token: string | null; readonly tokens: TokenRegistry } => {
+  const token = tokens === undefined ? makeToken() : null;
+  // The stdio caller needs an entry, but nobody holds its token.
+  const stdio = { name: stdioCaller, sha256: hashToken(makeToken()) };
+  const entries = token === null ? (tokens ?? []) : [temporaryTokenEntry(token, operatorName)];
+  return { token, tokens: new TokenRegistry([...entries, stdio], now, slack?.entry) };
+};
+
 /** The usual name says nothing, so the folder around it is named instead. */
 const folderName = (path: string | null): string | null => {
   if (path === null) return null;
@@ -191,7 +229,7 @@ const folderName = (path: string | null): string | null => {
 const createApp = (
   cloister: Cloister,
   service: Service,
-  plainRoutes: readonly PlainRoute[],
+  plainRoutes: readonly (PlainRoute | OpenRoute)[],
   { log, page = loadStudioPage }: Pick<ServerOptions, 'log'> & Pick<ServerKind, 'page'>,
 ): HttpApp => {
   const { agentService, now, about } = service;
@@ -225,6 +263,9 @@ const createApp = (
 };
 
 const [drainMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];
+
+/** All of Slack's requests may come from the address of one proxy. Whoever guesses at signatures is still held back. */
+const slackLimits: Partial<HttpLimits> = { openRequestsPerMinute: 6_000 };
 
 /** How many networks are remembered that have sent requests without a token. */
 const openNetworksMax = 10_000;

@@ -55,6 +55,7 @@ import { RunQuestions } from './run-questions.ts';
 import { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 import { noStallReport } from './stall-monitor.ts';
+import { StoreInbox } from './store-inbox.ts';
 
 export class LocalCloister extends RunReader implements Cloister {
   readonly #shared: SharedPorts;
@@ -226,6 +227,10 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.signal(run, command, options);
   }
 
+  inbox(headend: string): StoreInbox {
+    return new StoreInbox(headend, this.#shared);
+  }
+
   subscribe(run: string, topic: string): AsyncIterable<Mail> {
     return this.#runs.find(parseRunId(run)).subscribe(topic);
   }
@@ -255,8 +260,7 @@ export class LocalCloister extends RunReader implements Cloister {
         'history: cannot be combined with `conversation`, which has its own history.',
       );
     const bytesMax = this.#requests.historyBytes(agent);
-    const isOnly = only !== undefined;
-    const turn = { agent, conversation, context, bytesMax, run: this.#runId(only), isOnly };
+    const turn = { agent, conversation, context, bytesMax, run: this.#runId(only), isOnly: only !== undefined };
     const { run, log, history, files } = await this.#conversationService.beginTurn(turn);
     try {
       const own = { ...environment, ...filesOf(request), ...startOptions, requestHash: only?.requestHash };
@@ -318,8 +322,8 @@ export class LocalCloister extends RunReader implements Cloister {
 
   template(agent: string): string | null {
     checkOptionType('agent', agent, 'name');
-    const template = this.#shared.resources.template?.(this.#agents.get(agent)) ?? null;
-    return template === null ? null : this.redact(template);
+    const template = this.#shared.resources.template?.(this.#agents.get(agent));
+    return template == null ? null : this.redact(template);
   }
 
   checkVariables(agents: readonly string[]): void {
@@ -334,7 +338,5 @@ export class LocalCloister extends RunReader implements Cloister {
     await this.#shared.store.close();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
+  readonly [Symbol.asyncDispose] = (): Promise<void> => this.close();
 }

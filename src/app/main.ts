@@ -58,6 +58,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
     serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve(options, log),
     studio: async (options, log) => (await import('./open-studio.ts')).openStudio(options, log),
     pageOfRun: async (cloister, run) => (await import('./page-of-run.ts')).pageOfRun(cloister, run),
+    slackManifest: async (options) => (await import('./serve-world.ts')).serveWorld.slackManifest(options),
     makeToken: async (name) => (await import('./serve-world.ts')).serveWorld.makeToken(name),
   },
 });

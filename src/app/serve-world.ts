@@ -3,7 +3,15 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { checkTokenFile } from '#adapters/config';
 import { checkWorkspaceWritable } from '#adapters/stores';
-import { findAgent, suggestAgent, Configs, formatProblem, displayPath } from '#app/agents';
+import {
+  findAgent,
+  suggestAgent,
+  Configs,
+  formatProblem,
+  displayPath,
+  findSlackConfig,
+  readSlackConfig,
+} from '#app/agents';
 import type { LaunchEnvironment } from '#app/agents';
 import { isLoopback, tokenProblems } from '#app/serve';
 import { CloisterError, omitUndefined } from '#base';
@@ -18,10 +26,12 @@ import { buildName } from './package-folder.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
-export const serveWorld: Pick<CliServer, 'serve' | 'makeToken'> = {
+export const serveWorld: Pick<CliServer, 'serve' | 'slackManifest' | 'makeToken'> = {
   serve: async (options, log) => {
     const launch = systemLaunchEnvironment(options.config);
-    const cloister = await openAgents(options, launch);
+    const configs = new Configs(launch);
+    const slack = options.slack ? await readSlackConfig(configs) : undefined;
+    const cloister = await openAgents(options, configs);
     try {
       const { tokenFile } = options;
       const names = cloister.agents.map(({ name }) => name);
@@ -35,7 +45,7 @@ export const serveWorld: Pick<CliServer, 'serve' | 'makeToken'> = {
         clients,
         slots,
         ...(port === null ? {} : { port }),
-        ...omitUndefined({ clientToolMs }),
+        ...omitUndefined({ clientToolMs, slack }),
       };
       const server = await buildServer(
         cloister,
@@ -54,6 +64,18 @@ export const serveWorld: Pick<CliServer, 'serve' | 'makeToken'> = {
       await cloister.close();
       throw error;
     }
+  },
+  slackManifest: async ({ name, url, config }) => {
+    const slack = await findSlackConfig(new Configs(systemLaunchEnvironment(config)));
+    if (slack.appToken === undefined && url === null)
+      throw new CloisterError(
+        'options_invalid',
+        'The config has no `slack.appToken`, so Slack sends events over HTTP. Say where: --url https://agents.example.com',
+      );
+    const { slackManifest } = await import('#core/registry');
+    const { slackEventsPath } = await import('#adapters/slack');
+    const requestUrl = url === null ? null : new URL(slackEventsPath, url).href;
+    return slackManifest(slack, { name, requestUrl });
   },
   makeToken: async (name) => {
     const token = makeToken();
@@ -82,11 +104,7 @@ export const checkServedFiles = async (
   };
 };
 
-const openAgents = async (
-  { agents, memory, workspace, config }: ServeOptions,
-  launch: LaunchEnvironment,
-): Promise<Cloister> => {
-  const configs = new Configs(launch);
+const openAgents = async ({ agents, memory, workspace, config }: ServeOptions, configs: Configs): Promise<Cloister> => {
   const paths: string[] = [];
   for (const agent of agents) paths.push(await resolveAgentPath(agent, configs));
   const storage = memory ? ({ store: 'memory' } as const) : { workspace };
@@ -117,6 +135,7 @@ const startListening = async (server: Server, cloister: Cloister, options: Liste
   return {
     url,
     stdio: options.stdio,
+    ...omitUndefined({ slack: listening?.slack }),
     token: url === null ? null : server.token,
     agents: server.agents,
     notes: listening === null ? [] : [...exposureNotes(options.host, listening.port), ...options.notes],
@@ -139,7 +158,7 @@ export const toServeLine = (line: ServerLine, cloister: Cloister): ServeLine => 
     const { defect, ...request } = line;
     return { ...request, defect: defect === undefined ? null : cloister.redact(describeDefect(defect)) };
   }
-  if (line.type === 'resume') return line;
+  if (line.type === 'resume' || line.type === 'slack') return line;
   const { caller, agent, outcome } = line;
   const { run, status, failure, spent } = outcome;
   const { inputTokens, outputTokens, uncertain, usd, ms } = spent;

@@ -1,6 +1,6 @@
 import { amount, boolean, cap, checkOptions, optionsShape, whole } from '#base/shapes';
 import type { OptionFields } from '#base/shapes';
-import type { Agent, ClientRules, Clock, Ids, RunOutcome, TokenEntry } from '#contracts';
+import type { Agent, ClientRules, Clock, Ids, RunOutcome, SlackConfig, TokenEntry } from '#contracts';
 import { defaultLimits } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
 import type { ResumeAttempt, SlotLimits } from '#app/serve';
@@ -31,6 +31,8 @@ export type ServerOptions = {
   readonly resumeInterrupted?: boolean;
   /** How much a client may send, and how long it may take. */
   readonly limits?: Partial<HttpLimits>;
+  /** Answers in Slack, too: the app, and who answers where, as in the `slack` block of the config, with the tokens themselves. */
+  readonly slack?: SlackConfig;
   /** Called for each answered request, each ended run, and each interrupted run that is found. */
   readonly log?: (line: ServerLine) => void;
   /** The time; for tests. */
@@ -39,13 +41,17 @@ export type ServerOptions = {
   readonly ids?: Ids;
 };
 
-/** One line of the server's log: an answered request, a run that has ended, or an interrupted run that was found. */
+/** One line of the server's log: an answered request, a run that has ended, an interrupted run that was found, or news of Slack. */
 export type ServerLine =
   | ({ readonly type: 'request'; readonly run: string | null } & Omit<AnsweredRequest, 'caller'> & {
         readonly caller: string | null;
       })
   | { readonly type: 'run'; readonly caller: string; readonly agent: string; readonly outcome: RunOutcome }
-  | ({ readonly type: 'resume' } & ResumeAttempt);
+  | ({ readonly type: 'resume' } & ResumeAttempt)
+  | { readonly type: 'slack'; readonly text: string };
+
+/** How it is connected to Slack. `workspace`: its name; null: Slack cannot be reached yet, and is tried again. */
+export type SlackState = { readonly workspace: string | null; readonly transport: 'socket' | 'http' };
 
 /** Agents served over HTTP. `openServer` returns one; call `listen`, and `stop` at the end. */
 export type Server = {
@@ -57,8 +63,8 @@ export type Server = {
   readonly running: number;
   /** Answers a request without a socket. */
   fetch(request: Request): Promise<Response>;
-  /** Starts to listen, and returns the address. Rejects with `address_taken` or `options_invalid`. */
-  listen(): Promise<{ readonly url: string; readonly port: number }>;
+  /** Starts to listen, and to answer in Slack, and returns the address. Rejects with `address_taken`, `options_invalid` or `slack_failed`. */
+  listen(): Promise<{ readonly url: string; readonly port: number; readonly slack?: SlackState }>;
   /** Serves MCP over these streams, for the process that started this one. Ends when the input ends. */
   serveStdio(streams: {
     readonly input: NodeJS.ReadableStream;
@@ -92,6 +98,8 @@ const fields = {
   clients: optionsShape({ system: boolean(), tools: boolean(), activity: boolean(), compat: boolean() }),
   resumeInterrupted: boolean(),
   clientToolMs: number,
+  // With the agents that are served.
+  slack: 'any',
   limits: optionsShape(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, number]))),
   log: 'any',
   clock: 'any',

@@ -1,6 +1,6 @@
 /**
- * The test kit: `import { expectIsolated, rehearse } from 'cloister/testkit'`. Models that follow a script, faults, a clock for tests, and
- * checks that agents are isolated and can be resumed.
+ * The test kit: `import { expectIsolated, rehearse } from 'cloister/testkit'`. Models that follow a script, faults, a clock for tests, a fake
+ * Slack, and checks that agents are isolated and can be resumed.
  * @module cloister/testkit
  */
 import { omitUndefined } from '#base';
@@ -107,27 +107,33 @@ const prepareWorkflow = async (workflow: Workflow): Promise<RehearsedWorkflow> =
 export {
   agentLine,
   agentNameIn,
+  connectReceiver,
   countingIds,
+  FakeSlack,
+  fakeSlackApi,
   fakeWorld,
   faultyModel,
   faultyTool,
+  listenSlack,
+  postSlackRequest,
   readScript,
   rehearse,
   ScriptError,
+  signSlackRequest,
   unscriptedText,
   virtualClock,
 } from '#testkit';
 export type {
+  FakeSlackOptions,
   FakeWorld,
-  ScriptedFault,
+  FaultLog,
   FaultPlan,
   FaultyModel,
   FaultyTool,
   IsolationOptions,
   IsolationReport,
-  ScriptLine,
-  FaultLog,
   ModelFault,
+  PersonMessage,
   Rehearsal,
   RehearsalOptions,
   RequestView,
@@ -135,11 +141,26 @@ export type {
   ResumableReport,
   Script,
   ScriptedCall,
+  ScriptedFault,
   ScriptedReply,
   ScriptedUsage,
+  ScriptLine,
   ScriptWithSettings,
+  SlackCall,
+  SlackCard,
+  SlackEnvelope,
+  SlackFault,
+  SlackFaultRule,
+  SlackLimits,
+  SlackMessage,
+  SlackHttpRequest,
+  SlackSent,
+  SlackServer,
+  SlackSession,
+  SlackView,
   ToolFault,
   ToolResultView,
   VirtualClock,
   When,
 } from '#testkit';
+export type { SlackApi, SlackDelivery, SlackReceiver, SlackReply } from '#contracts';

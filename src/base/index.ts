@@ -40,4 +40,4 @@ export { readLibrarySchema } from './standard-schema.ts';
 export type { StandardSchema } from './standard-schema.ts';
 export { unknownKind } from './unknown-kind.ts';
 export { bufferedBytesMax } from './buffered-bytes.ts';
-export { escapeHidden } from './visible-text.ts';
+export { escapeHidden, unifyLineBreaks } from './visible-text.ts';

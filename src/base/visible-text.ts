@@ -10,3 +10,8 @@ const escapeUnits = (character: string): string =>
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
+
+const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/gu;
+
+/** The same lines, with `\n` between them. */
+export const unifyLineBreaks = (text: string): string => text.replace(lineBreak, '\n');

@@ -1,4 +1,5 @@
 // Agents as files: the content of one `.ai` file, its problems, and the topology of a set of files.
+import type { SlackAppNeeds } from './slack-app-needs.ts';
 import type { JsonObject } from '#base';
 import type { Limits, OutputFormat, InputFormat, ModelSettings, SpawnOptions } from './agent.ts';
 import type { Budget } from './amounts.ts';
@@ -264,4 +265,6 @@ export type CheckReport = {
     readonly byName?: boolean;
   } & ToolNames)[];
   readonly problems: readonly Problem[];
+  /** What the app in Slack needs, if the config has one. */
+  readonly slack?: SlackAppNeeds;
 } & Topology;

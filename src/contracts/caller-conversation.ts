@@ -17,7 +17,10 @@ export type CallerTurn = Pick<RunSummary, 'run' | 'agent' | 'goal' | 'startedAt'
 /** How long a name may be that a caller chooses. */
 export const callerNameCharsMax = 50;
 
-/** A caller's name has no slash, so no two callers have the same prefix, and no prefix begins with another one. */
+/**
+ * A token's name has no slash, and that of a person in Slack has one, at the same place. So no two callers have the same prefix, and no
+ * prefix begins with another one.
+ */
 export const callerPrefix = (caller: string): string => `${caller}/`;
 
 /** Throws `name_invalid`. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '#base';
 import type { SpawnCaps } from './agent-file.ts';
 import type { ApprovalRule } from './approval.ts';
 import type { Price } from './model.ts';
+import type { SlackConfig } from './slack-config.ts';
 import type { VendorType } from './vendors.ts';
 
 /** Facts about a model. Missing ones come from the price data or are unknown. */
@@ -92,6 +93,8 @@ export type ConfigLayer = {
   readonly spawns?: Partial<SpawnCaps>;
   /** The tools that a person must allow, and who may answer. */
   readonly approve?: Readonly<Record<string, ApprovalRule>>;
+  /** The app with which agents answer in Slack. */
+  readonly slack?: SlackConfig;
 };
 
 /** The environment that one session sees: only the variables that its providers and servers refer to. Frozen, without a prototype. */

@@ -237,6 +237,7 @@ export type {
 export { readsAllRuns } from './agent-service.ts';
 export type { CallerConversation, CallerConversationReport, CallerConversations } from './agent-service.ts';
 export type { CallerTurn } from './caller-conversation.ts';
+export type { Inbox, InboxItem, OpenQueue } from './inbox.ts';
 export type { AgentFacts, AgentTopology, TopologyCheck, TopologyEdge } from './agent-service.ts';
 export type { ListedRun, RunListQuery, RunLogFacts, RunPage } from './agent-service.ts';
 export type { AllowanceUse, CallerAccount, CallerAccounts, ListedCaller } from './agent-service.ts';
@@ -257,6 +258,11 @@ export { callerConversationName, callerNameCharsMax, callerPrefix } from './call
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';
+export { expandableText, textRule } from './shapes.ts';
+export { parseSlackCaller, slackAgents, slackCallerName, slackConfigShape } from './slack-config.ts';
+export type { SlackAck, SlackApi, SlackDelivery, SlackFile, SlackReceiver, SlackReply } from './slack-api.ts';
+export type { SlackAppNeeds } from './slack-app-needs.ts';
+export type { SlackConfig } from './slack-config.ts';
 export { dialogMessageShape, nameExpected, priceShape, sentMessageShape, spawnCapsShape } from './shapes.ts';
 export {
   attachmentsIn,
@@ -277,3 +283,4 @@ export { modelAliasShape, modelNameShape, vendorList, type VendorType } from './
 export { callerNameOf, seesCauses, seesLevels, seesShape } from './token.ts';
 export { stdioCaller, studioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
 export type { AllowanceSpec, Sees, TokenEntry } from './token.ts';
+export { keyedRunId } from './keyed-run.ts';

@@ -1,4 +1,5 @@
 // The interface that headends use and the library exports.
+import type { Inbox } from './inbox.ts';
 import type { CellId, JsonObject, RecordedBy, RunId } from '#base';
 import type { Agent, AgentData, AgentInput, OutputFormat } from './agent.ts';
 import type { Attachment, StoredAttachment } from './attachment.ts';
@@ -233,6 +234,11 @@ export interface Cloister extends RunStarter, RunArchive {
     command: RunCommand,
     options?: { readonly id?: string; readonly by?: string },
   ): Promise<SignalReceipt>;
+  /**
+   * Where a headend with this name stores what it has accepted and works on later, such as messages of a chat. Throws `name_invalid`
+   * unless the name has at most 16 lower-case letters and digits.
+   */
+  inbox(headend: string): Inbox;
   /** Everything that the agents of a run in this process publish on a topic from now on. */
   subscribe(run: string, topic: string): AsyncIterable<Mail>;
   /**

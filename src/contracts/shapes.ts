@@ -1,6 +1,6 @@
 // Shapes of what people and clients write in more than one place: in files, in config, in code, in requests. Each is described here
 // once, and the compiler holds the types of the contracts against them.
-import { about, amount, cap, listOf, object, oneOf, pattern, string, valueOf, whole } from '#base/shapes';
+import { about, amount, cap, listOf, object, oneOf, pattern, string, valueOf, whole, withRules } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { SpawnCaps } from './agent-file.ts';
 import type { OutputFormat } from './agent.ts';
@@ -12,6 +12,19 @@ export const nameExpected = 'letters, digits, dot, dash and underscore, at most 
 
 /** The name of an agent. */
 export const agentNameShape = pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', nameExpected, '\\.\\.');
+
+/** A rule about a text, as a sentence. */
+export const textRule = (shape: Shape<string>, sentence: string, fits: (text: string) => boolean): Shape<string> =>
+  withRules(shape, { find: (written: string) => (fits(written) ? null : { text: sentence }) });
+
+const placeholder = /\$\$\{|\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/gu;
+
+/** A text of the config that may contain `${VAR}`. */
+export const expandableText = textRule(
+  string(),
+  '`${` must be part of `${VAR}` or `${VAR:-default}`; write `$${` for a literal `${`.',
+  (written) => !written.replaceAll(placeholder, ' ').includes('${'),
+);
 
 export const budgetUnits = {
   tokens: about(cap(whole()), 'Input and output tokens.', { example: 200_000, otherwise: 'no limit' }),

@@ -35,10 +35,18 @@ const reservedNames: ReadonlyMap<string, string> = new Map([
 
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-/** The name of somebody who answers: of a token, or one of those that no token may have. */
-export const answererNameShape: Shape<string> = pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$', nameExpected);
+const tokenNamePattern = '[A-Za-z0-9][A-Za-z0-9._-]{0,39}';
 
-export const tokenNameShape: Shape<string> = withRules(answererNameShape, {
+/** The name of a person in Slack: `slack:<team>/<user>`. No token has such a name. */
+export const slackCallerPattern = 'slack:([TE][A-Z0-9]{1,20})/([UW][A-Z0-9]{1,20})';
+
+/** The name of somebody who answers: of a token, one of those that no token may have, or a person in Slack. */
+export const answererNameShape: Shape<string> = pattern(
+  `^(?:${tokenNamePattern}|${slackCallerPattern})$`,
+  `${nameExpected}; or a person in Slack, such as slack:T1/U1`,
+);
+
+export const tokenNameShape: Shape<string> = withRules(pattern(`^${tokenNamePattern}$`, nameExpected), {
   find: (name: string) => {
     const meaning = reservedNames.get(name);
     return meaning === undefined ? null : { text: `"${name}" is reserved for ${meaning}.` };
@@ -54,64 +62,76 @@ const allowanceShape = withRules(object({ per: oneOf('hour', 'day', 'month') }, 
   schema: { anyOf: [{ required: ['tokens'] }, { required: ['usd'] }] },
 });
 
+/** What each request, and all of them together, may cost and show. */
+export const personLimits = {
+  budget: about(budgetShape, 'The maximum for one request.'),
+  allowance: about(allowanceShape, 'The maximum for all requests of a period together.'),
+  requestsPerMinute: whole(1),
+  running: about(whole(1), 'How many runs may run at a time.'),
+  sees: about(
+    seesShape,
+    'How much of the own runs is shown: `causes` adds what failures said, `contents` what models and tools said.',
+    { default: 'answers' },
+  ),
+};
+
+/** A request reserves its budget, so an allowance needs one. */
+export const withBudgetForAllowance = <S extends Shape>(shape: S): S => withRules(shape, { find: budgetForAllowance });
+
+const { sees: seenByHolder, ...holderLimits } = personLimits;
+
 /** One entry of a token file. In code, `expiresAt` in epoch milliseconds stands for `expires`. */
 export const tokenShape = withRules(
-  object(
-    {
-      name: tokenNameShape,
-      sha256: withRules(
-        about(
-          pattern('^[0-9a-f]{64}$', '64 hex digits, as printed by `cloister token`'),
-          'SHA-256 of the token, in hex.',
-        ),
-        {
-          find: (hash: string) =>
-            hash === emptySha256
-              ? { text: 'This is the hash of an empty string. Create a token with `cloister token`.' }
-              : null,
-          schema: { not: { const: emptySha256 } },
-        },
-      ),
-    },
-    {
-      agents: about(listOf(string()), 'Agents that the token may use.', { otherwise: 'all of them' }),
-      budget: about(budgetShape, 'The maximum for one request.'),
-      allowance: about(allowanceShape, 'The maximum for all requests of a period together.'),
-      requestsPerMinute: whole(1),
-      running: about(whole(1), 'How many runs of this token may run at a time.'),
-      answers: about(
-        listOf(pattern('^(?:\\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63})$', 'the name of an agent, or *', '\\.\\.'), 1),
-        'Agents whose questions the holder may answer in runs of other callers, sub-agents too; `*` for all agents.',
-        { otherwise: 'none: only those of its own runs' },
-      ),
-      may: about(
-        listOf(oneOf('watch')),
-        'What the holder may do. `watch`: read runs, and start, send and stop nothing.',
-        { otherwise: 'everything' },
-      ),
-      sees: about(
-        seesShape,
-        'How much of its runs the holder is shown: `causes` adds what failures said, `contents` what models and tools said.',
-        { default: 'answers' },
-      ),
-      operator: about(
-        boolean(),
-        'Its holder runs the server: reads, steers and answers for all runs of the workspace, sees `contents`, and is told about stalls of the process and about all tokens.',
-      ),
-      expires: about(
-        {
-          ...pattern(
-            '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2})$',
-            'a time such as 2027-01-31T00:00:00Z',
+  withBudgetForAllowance(
+    object(
+      {
+        name: tokenNameShape,
+        sha256: withRules(
+          about(
+            pattern('^[0-9a-f]{64}$', '64 hex digits, as printed by `cloister token`'),
+            'SHA-256 of the token, in hex.',
           ),
-          into: ['expiresAt'],
-          convert: { to: (time: string) => nonNaN(Date.parse(time)), stored: whole() },
-        },
-        'When the token stops working.',
-      ),
-    },
+          {
+            find: (hash: string) =>
+              hash === emptySha256
+                ? { text: 'This is the hash of an empty string. Create a token with `cloister token`.' }
+                : null,
+            schema: { not: { const: emptySha256 } },
+          },
+        ),
+      },
+      {
+        agents: about(listOf(string()), 'Agents that the token may use.', { otherwise: 'all of them' }),
+        ...holderLimits,
+        answers: about(
+          listOf(pattern('^(?:\\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63})$', 'the name of an agent, or *', '\\.\\.'), 1),
+          'Agents whose questions the holder may answer in runs of other callers, sub-agents too; `*` for all agents.',
+          { otherwise: 'none: only those of its own runs' },
+        ),
+        may: about(
+          listOf(oneOf('watch')),
+          'What the holder may do. `watch`: read runs, and start, send and stop nothing.',
+          { otherwise: 'everything' },
+        ),
+        sees: seenByHolder,
+        operator: about(
+          boolean(),
+          'Its holder runs the server: reads, steers and answers for all runs of the workspace, sees `contents`, and is told about stalls of the process and about all tokens.',
+        ),
+        expires: about(
+          {
+            ...pattern(
+              '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2})$',
+              'a time such as 2027-01-31T00:00:00Z',
+            ),
+            into: ['expiresAt'],
+            convert: { to: (time: string) => nonNaN(Date.parse(time)), stored: whole() },
+          },
+          'When the token stops working.',
+        ),
+      },
+    ),
   ),
-  { find: budgetForAllowance },
   { find: watcherProblem, schema: { properties: { may: { minItems: 1, maxItems: 1 } } } },
 );
 

@@ -1,6 +1,7 @@
 // Chooses which calls of a model or tool fail, and how: by call number, or at random from a seed.
-import type { Clock, CancelTimer } from '#contracts';
+import type { Clock } from '#contracts';
 import { Rng } from './isolation/rng.ts';
+import { realClock } from './real-clock.ts';
 
 /** Which calls fail, and how: by number, or at random from a seed. */
 export type FaultPlan<F> = {
@@ -29,7 +30,7 @@ export class FaultChooser<F> {
   constructor(faults: FaultPlan<F>, known: FaultNames) {
     checkFaults(faults, known);
     this.#faults = faults;
-    this.clock = faults.clock ?? realTimer;
+    this.clock = faults.clock ?? realClock;
   }
 
   /** The fault of the next call. */
@@ -47,13 +48,18 @@ export class FaultChooser<F> {
   }
 }
 
-type FaultNames = { readonly names: readonly string[] };
+type FaultNames = {
+  readonly names: readonly string[];
+  /** Faults that are objects, and what to call them. */
+  readonly others?: { readonly text: string; readonly matches: (fault: object) => boolean };
+};
 
 const checkFaults = ({ at = {}, percent, kinds = [] }: FaultPlan<unknown>, known: FaultNames): void => {
   const refuse = (field: string, expected: string): never => {
     throw new TypeError(`Faults, ${field}: expected ${expected}.`);
   };
-  const expected = `${known.names.join(', ')}, { slowMs }, or a status from 400 to 599`;
+  const others = known.others === undefined ? '' : `${known.others.text}, `;
+  const expected = `${known.names.join(', ')}, ${others}{ slowMs }, or a status from 400 to 599`;
   for (const [nth, fault] of Object.entries(at)) {
     if (!/^[1-9]\d*$/u.test(nth)) refuse(`at.${nth}`, 'a call number, from 1');
     if (!isFault(fault, known)) refuse(`at.${nth}`, expected);
@@ -64,10 +70,11 @@ const checkFaults = ({ at = {}, percent, kinds = [] }: FaultPlan<unknown>, known
     refuse('kinds', `the faults that \`percent\` chooses from: ${expected}`);
 };
 
-const isFault = (fault: unknown, { names }: FaultNames): boolean => {
+const isFault = (fault: unknown, { names, others }: FaultNames): boolean => {
   if (typeof fault === 'string') return names.includes(fault);
   if (typeof fault === 'number') return Number.isInteger(fault) && fault >= 400 && fault <= 599;
   const { slowMs } = (fault ?? {}) as { readonly slowMs?: unknown };
+  if (others?.matches(fault ?? {}) === true) return true;
   return typeof slowMs === 'number' && slowMs >= 0;
 };
 
@@ -78,10 +85,3 @@ export const hang = (signal: AbortSignal | undefined): Promise<never> =>
     if (signal?.aborted === true) stop();
     else signal?.addEventListener('abort', stop, { once: true });
   });
-
-const realTimer: Pick<Clock, 'timer'> = {
-  timer(ms, due): CancelTimer {
-    const timeout = setTimeout(due, ms);
-    return () => clearTimeout(timeout);
-  },
-};

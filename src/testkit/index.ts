@@ -30,3 +30,16 @@ export type { IsolationOptions, IsolationReport } from './isolation/check-isolat
 export type { Environment, Subject } from './isolation/subject.ts';
 export { virtualClock } from './virtual-clock.ts';
 export type { VirtualClock } from './virtual-clock.ts';
+export { FakeSlack } from './fake-slack.ts';
+export type { FakeSlackOptions, SlackCall } from './fake-slack.ts';
+export { listenSlack } from './listen-slack.ts';
+export type { SlackServer } from './listen-slack.ts';
+export { fakeSlackApi } from './slack-api.ts';
+export type { SlackFault, SlackFaultRule } from './slack-faults.ts';
+export { connectReceiver } from './slack-receiver.ts';
+export type { SlackEnvelope, SlackSent } from './slack/delivery-queue.ts';
+export type { PersonMessage } from './slack/people.ts';
+export { postSlackRequest, signSlackRequest } from './slack/signed-requests.ts';
+export type { SlackHttpRequest } from './slack/signed-requests.ts';
+export type { SlackMessage } from './slack/slack-message.ts';
+export type { SlackCard, SlackLimits, SlackSession, SlackView } from './slack/workspace.ts';

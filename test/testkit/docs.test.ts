@@ -13,9 +13,11 @@ test('all code on the page comes from the example', () => {
 });
 
 test('all helpers on the page can be imported', () => {
-  const named = [...page.matchAll(/`(expect\w+|verify\w+|rehearse|fakeWorld|faulty\w+|virtualClock)\b/gu)].map(
-    (match) => match[1]!,
-  );
+  const named = [
+    ...page.matchAll(
+      /`(expect\w+|verify\w+|rehearse|fakeWorld|faulty\w+|virtualClock|listenSlack|fakeSlackApi|connectReceiver)\b/gu,
+    ),
+  ].map((match) => match[1]!);
   expect(new Set(named).size).toBeGreaterThan(6);
   expect(named.filter((name) => !(name in testkit))).toEqual([]);
 });

@@ -13,16 +13,18 @@ import {
   pattern,
   string,
   whole,
-  withRules,
 } from '#base/shapes';
 import type { Of, Shape, ShapePath, ShapeFields } from '#base/shapes';
 import {
   agentNameShape,
   approvalRulesShape,
+  expandableText,
   modelAliasShape,
   modelNameShape,
   priceShape,
+  slackConfigShape,
   spawnCapsShape,
+  textRule,
   vendorList,
 } from '#contracts';
 import type { ConfigLayer, ImportNote, Problem, ProviderConfig, ServerConfig, ModelFacts } from '#contracts';
@@ -31,26 +33,13 @@ import { readJsonFile } from './read-json-file.ts';
 import type { JsonFile } from './read-json-file.ts';
 
 // The shapes of the entries in an `.ai-agent.json`.
-/** A rule about a text, as a sentence. */
-const textRule = (shape: Shape<string>, sentence: string, fits: (text: string) => boolean): Shape<string> =>
-  withRules(shape, { find: (written: string) => (fits(written) ? null : { text: sentence }) });
-
-const placeholder = /\$\$\{|\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/gu;
-
-/** May contain `${VAR}`. */
-const expandable = textRule(
-  string(),
-  '`${` must be part of `${VAR}` or `${VAR:-default}`; write `$${` for a literal `${`.',
-  (written) => !written.replaceAll(placeholder, ' ').includes('${'),
-);
-
 const notEmpty = pattern('[^]', 'a string that is not empty');
 const notExpanded = 'Variables are not expanded here; write the value itself.';
 const literalText = textRule(notEmpty, notExpanded, (written) => !written.includes('${'));
 
 const urlWith = (...schemes: readonly string[]): Shape<string> =>
   textRule(
-    expandable,
+    expandableText,
     `Expected a URL that starts with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}.`,
     (written) => written.includes('${') || (URL.canParse(written) && schemes.includes(new URL(written).protocol)),
   );
@@ -58,7 +47,7 @@ const urlWith = (...schemes: readonly string[]): Shape<string> =>
 const httpUrl = urlWith('http:', 'https:');
 
 const headers = mapOf(
-  textRule(expandable, 'A header value must be a single line.', (written) => !/[\r\n\0]/u.test(written)),
+  textRule(expandableText, 'A header value must be a single line.', (written) => !/[\r\n\0]/u.test(written)),
   pattern("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", 'a valid header name'),
 );
 
@@ -80,7 +69,7 @@ const modelFacts: Shape<ModelFacts> = object(
 );
 
 const models = { models: mapOf(modelFacts) };
-const vendorKeys = { ...models, apiKey: expandable, headers };
+const vendorKeys = { ...models, apiKey: expandableText, headers };
 
 const vendorShape = ({ type, baseUrl, apis }: (typeof vendorList)[number]): Shape<ProviderConfig> => {
   const optional = { ...vendorKeys, ...(apis === undefined ? {} : { api: oneOf(...apis) }) };
@@ -106,14 +95,14 @@ const commonKeys = {
 const mcpKeys = { ...commonKeys, approve: oneOf('destructive') };
 
 const environment = mapOf(
-  textRule(expandable, 'A variable cannot contain a NUL character.', (written) => !written.includes('\0')),
+  textRule(expandableText, 'A variable cannot contain a NUL character.', (written) => !written.includes('\0')),
   pattern('^[^=\\0]+$', 'a valid variable name'),
 );
 
 const serverShapes: Readonly<Record<ServerConfig['type'], Shape<ServerConfig>>> = {
   stdio: object(
     { type: oneOf('stdio'), command: literalText },
-    { args: listOf(expandable), env: environment, cwd: literalText, ...mcpKeys },
+    { args: listOf(expandableText), env: environment, cwd: literalText, ...mcpKeys },
   ),
   http: object({ type: oneOf('http'), url: httpUrl }, { headers, ...mcpKeys }),
   sse: object({ type: oneOf('sse'), url: httpUrl }, { headers, ...mcpKeys }),
@@ -136,6 +125,7 @@ const partShapes = {
   plain: listOf(variableName),
   spawns: spawnCapsShape,
   approve: approvalRulesShape,
+  slack: slackConfigShape,
 } as const satisfies ShapeFields;
 
 export type CheckedConfig = Pick<
@@ -151,6 +141,7 @@ export type CheckedConfig = Pick<
   | 'plain'
   | 'spawns'
   | 'approve'
+  | 'slack'
 > & {
   /** The path of a file with tool servers, in the format of other programs. */
   readonly mcp?: string;
@@ -201,7 +192,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
       ? undefined
       : readWhole(partShapes[key] as Shape<Of<(typeof partShapes)[K]>>, parts[key], file, [key]);
   const [defaultAgent, skills, mcp] = [read('defaultAgent'), read('skills'), read('mcp')];
-  const [modelAliases, approve] = [read('modelAliases'), read('approve')];
+  const [modelAliases, approve, slack] = [read('modelAliases'), read('approve'), read('slack')];
   return {
     providers: readEntries(parts, 'providers', file, readProvider),
     servers: readEntries(parts, 'mcpServers', file, readServer),
@@ -215,6 +206,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
     plain: read('plain') ?? [],
     spawns: read('spawns') ?? {},
     ...(approve === undefined ? {} : { approve }),
+    ...(slack === undefined ? {} : { slack }),
   };
 };
 

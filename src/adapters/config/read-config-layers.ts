@@ -5,11 +5,13 @@
 //   config-file-read-once. A file is read and checked once for each `ConfigFiles`, however many folders it applies to.
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { ShapePath } from '#base/shapes';
 import type { ConfigLayer, Problem } from '#contracts';
 import { checkConfig, checkMcpFile } from './check-config.ts';
 import type { CheckedConfig, ConfigNote } from './check-config.ts';
 import { mcpFileFolder } from './mcp-file.ts';
 import { parseEnv } from './parse-env.ts';
+import { readJsonFile } from './read-json-file.ts';
 
 type ConfigPlaces = {
   /** The path after `--config`; the file must exist. */
@@ -49,6 +51,14 @@ export class ConfigFiles {
     let checked = this.#checked.get(file);
     if (checked === undefined) this.#checked.set(file, (checked = checkConfig(file, text)));
     return checked;
+  }
+
+  /** A problem that shows only when the config is used, with its line. */
+  locate(file: string, path: ShapePath, message: string, nearest: string | null): Problem {
+    const read = this.text(file);
+    const json = readJsonFile(file, read.kind === 'text' ? read.text : '{}');
+    json.add(path, message, nearest);
+    return json.problems.at(-1)!;
   }
 }
 

@@ -21,6 +21,11 @@ export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.no
   const signals = new MemorySignals();
 
   const onEnd = (run: RunId): void => {
+    // Nothing was recorded: the id was only held, and what waits under it stays.
+    if (runs.get(run)?.frames.length === 0) {
+      runs.delete(run);
+      return;
+    }
     const caller = openedBy(runs.get(run));
     const ended = endedByCaller.get(caller) ?? [];
     endedByCaller.set(caller, ended);

@@ -3,9 +3,7 @@ import type {
   Agent,
   CheckReport,
   Frontmatter,
-  ModelFacts,
   PassedOverModel,
-  Price,
   Problem,
   SpawnCaps,
   TopologyAgent,
@@ -26,6 +24,7 @@ import {
 import { Configs } from './configs.ts';
 import type { Config } from './configs.ts';
 import { findPlaces } from './find-places.ts';
+import { highestFigures } from './highest-figures.ts';
 import { fileWarnings, notLoadedWarnings } from './file-warnings.ts';
 import { findRequiredConfig, providerName, runtimeTools } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
@@ -37,6 +36,7 @@ import { configMarkWarnings } from './check-marks.ts';
 import { coordinatorProblems, addTeams } from './check-teams.ts';
 import { budgetWarnings } from './check-budgets.ts';
 import { secretWarnings } from './check-secrets.ts';
+import { checkSlack } from './check-slack.ts';
 import { probeServers, uncheckedWarnings } from './probe-servers.ts';
 import { withChildren } from './resources-from-code.ts';
 
@@ -84,10 +84,18 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
   }));
   const found = syntaxOnly ? emptyTopology : addTeams(await buildTopology(registry), registry);
   if (!syntaxOnly) problems.push(...startProblems(registry, found.warnings), ...coordinatorProblems(registry));
+  const slack = syntaxOnly
+    ? noSlack
+    : await checkSlack(
+        configs,
+        registry.agents.map(({ name }) => name),
+      );
+  problems.push(...slack.problems);
   return {
     ok: problems.length === 0,
     agents: agents.sort((one, other) => (one.file < other.file ? -1 : 1)),
     problems: problems.sort(byLocation),
+    ...(slack.needs === null ? {} : { slack: slack.needs }),
     ...found,
     warnings: [
       ...found.warnings.filter(({ code }) => code !== 'unpriced'),
@@ -102,6 +110,8 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
     ],
   };
 };
+
+const noSlack = { problems: [], needs: null };
 
 const noFindings: Awaited<ReturnType<typeof probeServers>> = { problems: [], warnings: [] };
 
@@ -294,23 +304,6 @@ const topologySpawns = (
     templates: templates === false ? null : given,
   };
 };
-
-const highestFigures = ({ price, contextTokens, maxOutputTokens }: ModelFacts) => ({
-  price: price === undefined ? null : highestPrice(price),
-  contextTokens: contextTokens ?? null,
-  maxOutputTokens: maxOutputTokens ?? null,
-});
-
-const highestPrice = ({ tiers = [], ...base }: Price): NonNullable<TopologyAgent['models'][number]['price']> => ({
-  input: Math.max(...[base, ...tiers].map(({ input, cacheWrite = 0 }) => Math.max(input, cacheWrite))),
-  output: Math.max(...[base, ...tiers].map(({ output }) => output)),
-  least: {
-    token: Math.min(
-      ...[base, ...tiers].map(({ input, output, cacheRead = input }) => Math.min(input, output, cacheRead)),
-    ),
-    output: Math.min(...[base, ...tiers].map(({ output }) => output)),
-  },
-});
 
 const explicitSettings = ({ tools, limits, budget }: Frontmatter): TopologyAgent['explicit'] => ({
   tools: tools !== undefined,

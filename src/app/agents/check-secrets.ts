@@ -8,9 +8,10 @@ export const secretWarnings = ({ resolver }: Registry): readonly Warning[] =>
     // That is so for every agent: the first one stands for all.
     const before = new Set(all.slice(0, index).flatMap(([, others]) => others.flatMap((one) => one.tooShort)));
     const tooShort = [...new Set(own.flatMap((one) => one.tooShort))].filter((name) => !before.has(name));
+    const where = agent === null ? 'not redacted' : `redacted only in the cells of \`${agent}\``;
     return [
-      ...secretWarning('secret-short', agent, tooShort, 'too short to be redacted'),
-      ...secretWarning('secret-weak', agent, weak, `easy to guess, so redacted only in the cells of \`${agent}\``),
+      ...secretWarning('secret-short', agent ?? 'slack', tooShort, 'too short to be redacted'),
+      ...secretWarning('secret-weak', agent ?? 'slack', weak, `easy to guess, so ${where}`),
     ];
   });
 

@@ -70,6 +70,12 @@ export class Configs {
     return this.#configOf(this.#configFolder(file));
   }
 
+  /** A problem of a config file that shows only when it is used. */
+  locate(...at: Parameters<ConfigFiles['locate']>): Problem {
+    const problem = this.#files.locate(...at);
+    return { ...problem, file: displayPath(problem.file, this.launch) };
+  }
+
   /** Agents that only other files name are known one by one, so their config is read when it is first asked for. */
   #configOf(folder: string): Config {
     let config = this.#byFolder.get(folder);

@@ -1,6 +1,7 @@
 // Agents from files: found, read, checked and built, with their models and tools. What only some commands need is loaded lazily
 // by its own file: `registry.ts`, `check-agents.ts`, `init-folder.ts`, `import-agents.ts`, `agent-help.ts` and `load-tasks.ts`.
 export type { AgentResources } from './resources-from-code.ts';
+export { findSlackConfig, readSlackConfig } from './check-slack.ts';
 export { Configs } from './configs.ts';
 export { findAgent, suggestAgent } from './read-agent-files.ts';
 export { isModule, isTeamFile, pathKind } from './find-files.ts';

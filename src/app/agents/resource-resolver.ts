@@ -80,8 +80,9 @@ export class ResourceResolver {
   #byAgent = new WeakMap<Agent, Recipe>();
   readonly #resourcesFromCode: (agent: Agent) => SessionResources;
   readonly #redactors: Redactors;
-  /** Variables whose values can be guessed, and those too short to be redacted at all, by agent. */
-  readonly weakSecrets: (Pick<Secrets, 'weak' | 'tooShort'> & { readonly agent: string })[] = [];
+  #hasSlackSecrets = false;
+  /** Variables whose values can be guessed, and those too short to be redacted at all, by agent; null: of the Slack app. */
+  readonly weakSecrets: (Pick<Secrets, 'weak' | 'tooShort'> & { readonly agent: string | null })[] = [];
 
   /** `base`, `env`: for a run with values of its own, the resolver of the runs without. */
   constructor(configs: Configs, options: ResourceResolverOptions, base?: ResourceResolver, env: Overlay = {}) {
@@ -101,6 +102,7 @@ export class ResourceResolver {
 
   /** Looks up everything that these agents and their children name. */
   async prepare(agents: readonly Agent[], report: (agent: Agent, problem: UnlocatedProblem) => void): Promise<void> {
+    this.#addSlackSecrets();
     const all = withChildren(agents);
     const compactors = new Set([...all].map(({ children: { compactor } }) => compactor));
     const seen = new Set<string>();
@@ -117,6 +119,18 @@ export class ResourceResolver {
       }
       for (const problem of this.#recipe(key)?.problems ?? []) report(agent, problem);
     }
+  }
+
+  /** What the process holds besides its agents' values must not be told by them either. */
+  #addSlackSecrets(): void {
+    const { resolved, layers } = this.#configs.forFile(null);
+    const { slack, plain } = resolved;
+    if (slack === null || this.#hasSlackSecrets) return;
+    this.#hasSlackSecrets = true;
+    const { overlay } = overlayFor([slack.value], layers);
+    const { strong, weak, tooShort } = collectSecrets([['slack', slack.value]], overlay, plain);
+    this.#redactors.add(strong);
+    if (weak.length + tooShort.length > 0) this.weakSecrets.push({ agent: null, weak, tooShort });
   }
 
   /** Why the agent itself cannot run. */

@@ -123,9 +123,12 @@ export class LocalCallerConversations implements CallerConversations {
     const named = all.filter(({ name }) => name.startsWith(callerPrefix(owner)));
     const checkpoints = await this.#ports.checkpoints.list(caller, { most: checkpointsMax });
     return named.flatMap((summary) => {
-      const own = (turns.get(keyOf(summary)) ?? [])
-        .filter(({ run }) => runs.has(run))
-        .map((turn) => ({ ...turn, versions: turn.versions.filter((run) => runs.has(run)) }));
+      const own = (turns.get(keyOf(summary)) ?? []).flatMap((turn) => {
+        const versions = turn.versions.filter((run) => runs.has(run));
+        // After a crash, a new version can be in the conversation although its run never began.
+        const run = versions.at(-1);
+        return run === undefined ? [] : [{ ...turn, run, versions }];
+      });
       // A branch has no turn before somebody speaks in it.
       const isOwn =
         own.length > 0 || (summary.turns === 0 && checkpoints.some(({ id }) => id === summary.branchedFrom));

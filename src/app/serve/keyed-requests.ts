@@ -5,7 +5,7 @@
 //   same-key-same-request. A key that was used for another request is refused.
 import { canonicalJson, CloisterError, sha256 } from '#base';
 import type { Hash, Json, RunId } from '#base';
-import { outcomeAsSeen } from '#contracts';
+import { keyedRunId, outcomeAsSeen } from '#contracts';
 import type {
   AgentRequest,
   Caller,
@@ -93,9 +93,6 @@ export class KeyedRequests {
 }
 
 const [triesMax, retryMs] = [20, 50];
-
-const keyedRunId = (caller: string, key: string): RunId =>
-  sha256(`run ${JSON.stringify([caller, key])}`).slice(0, 24) as RunId;
 
 /** Over everything that decides what the run does. How the client reads it may differ from one try to the next. */
 const hashRequest = ({ key: _key, stream: _stream, readsEvents: _reads, ...request }: AgentRequest): Hash =>

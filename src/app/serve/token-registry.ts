@@ -21,8 +21,15 @@ export class TokenRegistry {
   readonly #byHash: ReadonlyMap<string, TokenEntry>;
   readonly #byName: ReadonlyMap<string, TokenEntry>;
   readonly #now: () => number;
+  readonly #findOther: (name: string) => TokenEntry | undefined;
 
-  constructor(entries: readonly TokenEntry[], now: () => number) {
+  /** `findOther`: the entries of callers that hold no token, such as people in a chat; only by name, which no token has. */
+  constructor(
+    entries: readonly TokenEntry[],
+    now: () => number,
+    findOther: (name: string) => TokenEntry | undefined = () => undefined,
+  ) {
+    this.#findOther = findOther;
     this.#byHash = new Map(entries.map((entry) => [entry.sha256, entry]));
     this.#byName = new Map(entries.map((entry) => [callerNameOf(entry), entry]));
     this.#now = now;
@@ -45,7 +52,7 @@ export class TokenRegistry {
 
   /** Undefined if the token has expired meanwhile, since connections can outlive tokens. */
   entry({ name }: Caller): TokenEntry | undefined {
-    return this.#unlessExpired(this.#byName.get(name));
+    return this.#unlessExpired(this.#byName.get(name) ?? this.#findOther(name));
   }
 
   /** All of them, also those that have expired. */

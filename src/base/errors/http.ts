@@ -86,6 +86,18 @@ export const httpErrors = {
     'The token list is invalid.',
     'Fix what the message names; `cloister token <name>` prints a valid entry.',
   ),
+  signature_refused: errorEntry(
+    'auth',
+    false,
+    'The request is not signed by Slack, or its signature is too old.',
+    'Check `slack.signingSecret` and the clock of this machine; only Slack may call this address.',
+  ),
+  slack_failed: errorEntry(
+    'config',
+    false,
+    'Slack cannot be used.',
+    'Do what the message says; docs/SLACK.md describes the set-up.',
+  ),
   address_taken: errorEntry(
     'config',
     false,

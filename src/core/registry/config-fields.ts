@@ -1,7 +1,7 @@
-// The fields of a provider or server in which variables are filled in. There are no others.
-import type { ProviderConfig, ServerConfig, Overlay } from '#contracts';
+// The fields of a provider, a server or the Slack app in which variables are filled in. There are no others.
+import type { ProviderConfig, ServerConfig, SlackConfig, Overlay } from '#contracts';
 
-export type ConfigEntry = ProviderConfig | ServerConfig;
+export type ConfigEntry = ProviderConfig | ServerConfig | SlackConfig;
 
 export type ConfigField = {
   /** For error messages, such as `headers.Authorization`. */
@@ -11,7 +11,14 @@ export type ConfigField = {
   readonly credentials: (literal: string) => readonly string[];
 };
 
+export const slackSecretNames = ['botToken', 'appToken', 'signingSecret'] as const;
+
 export const configFields = (config: ConfigEntry): readonly ConfigField[] => {
+  if ('botToken' in config)
+    return slackSecretNames.flatMap((label) => {
+      const { [label]: text } = config;
+      return text === undefined ? [] : [{ label, text, credentials: wholeValue }];
+    });
   switch (config.type) {
     case 'stdio':
       return [...(config.args ?? []).map(argField), ...mapFields('env', config.env, byFieldName)];

@@ -1,6 +1,14 @@
 // The environment variables that one session sees: only those its providers and servers name. Nothing else reads the environment.
-import type { ConfigLayer, Overlay, ProviderConfig, ResolvedProvider, ResolvedServer, ServerConfig } from '#contracts';
-import { requiredVariables, listVariables, fillText, placeholderValue } from './config-fields.ts';
+import type {
+  ConfigLayer,
+  Overlay,
+  ProviderConfig,
+  ResolvedProvider,
+  ResolvedServer,
+  ServerConfig,
+  SlackConfig,
+} from '#contracts';
+import { requiredVariables, listVariables, fillText, placeholderValue, slackSecretNames } from './config-fields.ts';
 import type { ConfigEntry } from './config-fields.ts';
 import { CloisterError, isObject } from '#base';
 
@@ -117,6 +125,16 @@ export const fillServer = (
     env: fillMap(config.env, overlay, { PATH: location.path }),
     cwd: resolvePath(location.folder, config.cwd),
   });
+};
+
+/** Throws `env_missing`. */
+export const fillSlack = (config: SlackConfig, overlay: Overlay): SlackConfig => {
+  checkMissing(config, overlay);
+  const filled = slackSecretNames.flatMap((name) => {
+    const { [name]: text } = config;
+    return text === undefined ? [] : [[name, fillText(text, overlay)] as const];
+  });
+  return Object.freeze({ ...config, ...Object.fromEntries(filled) });
 };
 
 const checkMissing = (config: ConfigEntry, overlay: Overlay): void => {

@@ -1,6 +1,6 @@
 // Merges the config layers: for each key, the first layer that has it wins.
 import type { Json, JsonObject } from '#base';
-import type { ApprovalRule, ConfigLayer, ProviderConfig, ServerConfig, SpawnCaps } from '#contracts';
+import type { ApprovalRule, ConfigLayer, ProviderConfig, ServerConfig, SlackConfig, SpawnCaps } from '#contracts';
 import { builtinProviders, withBuiltin } from './builtin-providers.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 
@@ -28,6 +28,8 @@ export type ResolvedConfig = {
   readonly spawns: SpawnCaps;
   /** The marks of all layers: a nearer layer replaces the rule of a tool, and no layer removes its mark. */
   readonly approve: Readonly<Record<string, ApprovalRule>>;
+  /** Of the first layer that has one, whole: its tokens belong to its team. */
+  readonly slack: SourcedConfig<SlackConfig> | null;
 };
 
 export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig => {
@@ -50,6 +52,9 @@ export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig =>
       mergeLayers(all, ({ approve = {} }) => approve),
       ({ value }) => value,
     ),
+    slack:
+      all.flatMap(({ slack, source, folder }) => (slack === undefined ? [] : [{ value: slack, source, folder }]))[0] ??
+      null,
     spawns: Object.freeze(Object.assign({}, ...all.map(({ spawns = {} }) => spawns).toReversed()) as SpawnCaps),
   });
 };

@@ -48,11 +48,21 @@ export const checkLines = (report: CheckReport, resolved: boolean, screen: Scree
   const sections = [
     problemLines(report.problems, screen),
     ...(resolved && report.agents.length > 0 ? topologySections(report, screen) : []),
+    slackLines(report.slack, screen),
     warningLines(report.warnings, screen),
     verdictLines(report, resolved, screen),
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 };
+
+const slackLines = (needs: CheckReport['slack'], { columns }: Screen): readonly string[] =>
+  needs === undefined
+    ? []
+    : [
+        `Slack app (${needs.transport === 'socket' ? 'Socket Mode' : 'HTTP at /slack/events'}; \`cloister slack manifest\` prints its settings)`,
+        ...wrapText('  scopes  ', needs.scopes.join(', '), columns),
+        ...wrapText('  events  ', needs.events.join(', '), columns),
+      ];
 
 const topologySections = (report: CheckReport, screen: Screen): readonly (readonly string[])[] => [
   treeLines(report.tree, screen),

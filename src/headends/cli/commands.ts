@@ -29,6 +29,7 @@ const commands = {
   verify: () => import('./verify.ts'),
   studio: () => import('./studio.ts'),
   serve: () => import('./serve.ts'),
+  slack: () => import('./slack.ts'),
   token: () => import('./token.ts'),
 } as const satisfies Readonly<Record<string, LoadCommand>>;
 

@@ -13,7 +13,7 @@ export const bannerLines = (served: ServerBanner, paint: Paint): readonly string
   ...(served.url === null ? [] : [...tokenLines(served, paint), ...exampleLines(served, served.url)]),
 ];
 
-const addressLines = ({ url, stdio, agents }: ServerBanner, paint: Paint): readonly string[] => {
+const addressLines = ({ url, stdio, slack, agents }: ServerBanner, paint: Paint): readonly string[] => {
   const where = [
     ...(url === null ? [] : [`at ${paint('bold', url)}`]),
     ...(stdio ? ['over MCP on stdin and stdout'] : []),
@@ -22,8 +22,14 @@ const addressLines = ({ url, stdio, agents }: ServerBanner, paint: Paint): reado
   return [
     `Serving ${plural(agents.length, 'agent')} ${where.join(' and ')}`,
     ...agents.map(({ name, description }) => `  ${name.padEnd(widest)}  ${paint('dim', sanitizeLine(description))}`),
+    ...(slack === undefined ? [] : [slackLine(slack)]),
   ];
 };
+
+const slackLine = ({ workspace, transport }: NonNullable<ServerBanner['slack']>): string =>
+  workspace === null
+    ? 'Slack cannot be reached yet; trying again'
+    : `Connected to the Slack workspace ${sanitizeLine(workspace)} over ${transport === 'socket' ? 'Socket Mode' : 'HTTP'}`;
 
 const tokenLines = ({ token }: ServerBanner, paint: Paint): readonly string[] =>
   token === null ? [] : ['', 'Token (shown only once):', `  export CLOISTER_TOKEN=${paint('bold', token)}`];

@@ -44,6 +44,7 @@ export default defineCommand({
     'cloister serve --agent lead.ai --agent researcher.ai',
     'cloister serve --agent lead.ai --token-file tokens.json --http 9000',
     'cloister serve --agent lead.ai --stdio-mcp',
+    'cloister serve --agent lead.ai --slack',
   ],
   usage: '[options] --agent <path|name> …',
   jsonLines: 'print one JSON value per line: the server, then each request and run',
@@ -56,6 +57,7 @@ export default defineCommand({
       ...flagOption('serve MCP over stdin and stdout; agents are tools, named by toolName'),
       conflicts: ['json'],
     },
+    slack: flagOption('answer in Slack, with the app in `slack` of .ai-agent.json; needs @slack/bolt'),
     tokenFile: textOption('<file>', 'clients and their permissions; without it, one token is generated and shown once'),
     host: { about: 'address to listen on', takes: '<address>', absent: '', initial: '127.0.0.1' },
     expose: flagOption('allow --host to be reachable from other machines'),
@@ -98,13 +100,26 @@ export default defineCommand({
     ...workspaceOption,
   },
   run: async (given, context) => {
-    const { http, stdioMcp: stdio, tokenFile, host, expose, config, workspace, json, grace, inMemory: memory } = given;
+    const {
+      http,
+      stdioMcp: stdio,
+      slack,
+      tokenFile,
+      host,
+      expose,
+      config,
+      workspace,
+      json,
+      grace,
+      inMemory: memory,
+    } = given;
     const agents = [...given.agent, ...given.agents];
     if (agents.length === 0) throw new UsageError('no agent to serve', 'cloister serve --agent lead.ai');
     const options: ServeOptions = {
       agents,
-      port: http === null && stdio ? null : typeof http === 'number' ? http : defaultPort,
+      port: http === null && stdio && !slack ? null : typeof http === 'number' ? http : defaultPort,
       stdio,
+      slack,
       tokenFile,
       host,
       expose,
@@ -134,7 +149,14 @@ export default defineCommand({
           const names = service.agents.map(({ name }) => name);
           // With --stdio-mcp, stdout belongs to the protocol.
           const printer: Printer = stdio ? context.output.err : context.output.out;
-          if (json) context.output.jsonLine({ type: 'serving', url, token, agents: names });
+          if (json)
+            context.output.jsonLine({
+              type: 'serving',
+              url,
+              token,
+              agents: names,
+              ...(slack ? { slack: service.slack } : {}),
+            });
           else printer.print(...bannerLines(service, printer.paint));
         },
       },

@@ -21,6 +21,7 @@ const byClass: Readonly<Record<ErrorClass, number>> = {
 
 const byCode: Partial<Record<ErrorCode, number>> = {
   token_refused: 401,
+  signature_refused: 401,
   agent_unknown: 404,
   run_unknown: 404,
   cell_unknown: 404,

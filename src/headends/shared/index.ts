@@ -35,6 +35,7 @@ export { keyedMessageId, requestKey } from './request-key.ts';
 export { BodyFields } from './body-fields.ts';
 export { withoutIgnored, refuseHostedTools } from './ignored-fields.ts';
 export { followActivity } from './follow-activity.ts';
+export { RunActivityFold } from './run-activity-fold.ts';
 export type { ActivityEnd, FollowActivity } from './follow-activity.ts';
 export type { QuestionCall, ModelUsage, RunActivity } from './run-activity.ts';
 export { readPosition, withPosition } from './told-position.ts';

@@ -223,6 +223,9 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       return fakeResident(given, behaviour, said);
     },
     signal: async () => ({ id: 'none', isNew: false, live: false }),
+    inbox: () => {
+      throw new Error('Commands have no inbox.');
+    },
     send: () => 'm-0',
     subscribe: () => nothing,
     observe: () => nothing,
@@ -363,6 +366,7 @@ export const startCli = (
       serve: (options, log) => behaviour.serve?.(options, log) ?? Promise.reject(new Error('It serves nothing.')),
       studio: (options, log) => behaviour.studio?.(options, log) ?? Promise.reject(new Error('It shows nothing.')),
       pageOfRun: async (_cloister, run) => behaviour.pageOfRun?.(run) ?? { html: `<!doctype html>${run}`, leftOut: [] },
+      slackManifest: async (options) => ({ display_information: { ...options } }),
       makeToken: async () => ({ token: 'clo_made', sha256: 'ab'.repeat(32) }),
     },
     files: {

@@ -71,6 +71,35 @@ describe('serve', () => {
     expect(stdout()).toContain('ws://127.0.0.1:8787/mcp/ws');
   });
 
+  test.for([
+    ['Acme\u001B[2J', 'socket', /^Connected to the Slack workspace Acme.* over Socket Mode$/mu],
+    ['Acme', 'http', /^Connected to the Slack workspace Acme over HTTP$/mu],
+    [null, 'socket', /^Slack cannot be reached yet; trying again$/mu],
+  ] as const)('says that Slack is connected: %j over %s', async ([workspace, transport, expected]) => {
+    const slack = { workspace, transport };
+    const plain = await serving(['--slack'], { over: { slack } });
+    expect(plain.asked).toMatchObject([{ slack: true }]);
+    expect(plain.stdout()).toMatch(expected);
+    expect(plain.stdout()).not.toContain('\u001B[2J');
+    const json = await serving(['--slack', '--json'], { over: { slack } });
+    expect(JSON.parse(json.stdout().split('\n')[0]!)).toMatchObject({ type: 'serving', slack });
+    const without = await serving(['--json']);
+    expect(JSON.parse(without.stdout().split('\n')[0]!)).not.toHaveProperty('slack');
+  });
+
+  test('with Slack it listens, also beside MCP over standard input', async () => {
+    const { asked } = await serving(['--slack', '--stdio-mcp']);
+    expect(asked).toMatchObject([{ port: 8787, stdio: true }]);
+  });
+
+  test('news of Slack are printed without control characters', async () => {
+    const fake: Fake = {};
+    const { stderr } = await serving(['--slack'], fake);
+    fake.log?.({ type: 'slack', text: 'The connection is lost.\u001B[2J' });
+    expect(stderr()).toContain('The connection is lost.');
+    expect(stderr()).not.toContain('\u001B[2J');
+  });
+
   test.for([[], ['--json']])('%j: notes for the operator go to stderr', async (args) => {
     const { stdout, stderr } = await serving(args, { over: { notes: ['One.', 'Two\u001B[2J.'] } });
     expect(stderr()).toBe('note: One.\nnote: Two.\n');

@@ -2,12 +2,13 @@
 //
 //   answer-shown-once. Whatever was streamed, the answer is shown whole, once and last.
 //   answer-others-marked. Text that is not the answer is followed by a mark that says what became of it.
+import { unifyLineBreaks } from '#base';
 import type { RunEvent } from '#contracts';
 import { renderText } from './markdown.ts';
 import type { LineRenderer } from './markdown.ts';
 import type { Paint } from './output.ts';
 import { RootText } from './root-text.ts';
-import { sanitizeBlock, unifyLineBreaks } from './sanitize-text.ts';
+import { sanitizeBlock } from './sanitize-text.ts';
 
 type AnswerTextOptions = { readonly paint: Paint; readonly newRenderer: () => LineRenderer };
 

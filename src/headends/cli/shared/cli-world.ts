@@ -1,4 +1,4 @@
-import type { RunId } from '#base';
+import type { JsonObject, RunId } from '#base';
 import type {
   Agent,
   AgentSignature,
@@ -124,6 +124,8 @@ export type CliServer = {
   studio(options: StudioOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
   /** The studio's page in one file, with one run in it. `leftOut`: what would have made it too long, by its path below the run. */
   pageOfRun(cloister: Cloister, run: string): Promise<{ readonly html: string; readonly leftOut: readonly string[] }>;
+  /** The manifest of the app in Slack that the config needs. `url`: of this server, for an app without Socket Mode. */
+  slackManifest(options: SlackManifestOptions): Promise<JsonObject>;
   /** Throws `tokens_invalid` if the name is not allowed. */
   makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
 };
@@ -208,6 +210,8 @@ export type ServeOptions = {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly clients: ClientRules;
+  /** Whether to answer in Slack, too: with the app of the config. */
+  readonly slack?: boolean;
   /** How long a client may take for one tool call. Default: a day. */
   readonly clientToolMs?: number;
   readonly slots: {
@@ -219,6 +223,12 @@ export type ServeOptions = {
   readonly workspace: string;
   /** Store nothing on disk. */
   readonly memory: boolean;
+  readonly config: string | null;
+};
+
+type SlackManifestOptions = {
+  readonly name: string;
+  readonly url: string | null;
   readonly config: string | null;
 };
 
@@ -234,6 +244,8 @@ export type StudioOptions = {
 export type ServerBanner = {
   readonly url: string | null;
   readonly stdio: boolean;
+  /** `workspace`: its name; null: Slack cannot be reached yet, and is tried again. */
+  readonly slack?: { readonly workspace: string | null; readonly transport: 'socket' | 'http' };
   /** The generated token; null if a token file was given. */
   readonly token: string | null;
   readonly agents: readonly (Pick<Agent, 'name' | 'description' | 'usage'> & {
@@ -255,6 +267,8 @@ export type RunningServer = ServerBanner & {
 };
 
 export type ServeLine =
+  /** News of Slack, for the operator. */
+  | { readonly type: 'slack'; readonly text: string }
   /** An interrupted run was found. `code`: why it was not resumed; null: it was. */
   | {
       readonly type: 'resume';

@@ -4,14 +4,10 @@
 //       (`sanitizeLine`: none), no text direction override and no half of a surrogate pair.
 //   width-never-less. `width` never returns less than a terminal uses, so a line cut to n columns never wraps.
 import { stripVTControlCharacters } from 'node:util';
-import { escapeHidden } from '#base';
+import { escapeHidden, unifyLineBreaks } from '#base';
 
-const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/gu;
 /** Controls, direction overrides and isolates, and the invisible tag alphabet. */
 const unwanted = /(?![\n\t])\p{Cc}|[\u202A-\u202E\u2066-\u2069\uFEFF\u{E0000}-\u{E007F}]/gu;
-
-/** The same lines, with `\n` between them. */
-export const unifyLineBreaks = (text: string): string => text.replace(lineBreak, '\n');
 
 /** For text without control sequences. */
 export const removeControls = (text: string): string => unifyLineBreaks(text).replace(unwanted, '').toWellFormed();

@@ -13,9 +13,10 @@ export const stoppingLine = (running: number, graceMs: number): string => {
   return `stopping: ${runs} ${running === 1 ? 'has' : 'have'} ${graceMs / 1000} s to finish; Ctrl-C again stops immediately`;
 };
 
-/** One line for an answered request, an ended run, or an interrupted run that was found. */
+/** One line for an answered request, an ended run, an interrupted run that was found, or news of Slack. */
 export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
   const time = paint('dim', clockTime(at));
+  if (line.type === 'slack') return [time, sanitizeLine(line.text)].join('  ');
   if (line.type === 'run') {
     const { caller, agent, run, status, code, tokens, uncertain, usd, ms } = line;
     const doubt = uncertain === 0 ? '' : `, ${count(uncertain)} uncertain`;

@@ -1,0 +1,1 @@
+export { replyOf } from './web-api.ts';

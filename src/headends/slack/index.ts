@@ -1,0 +1,1 @@
+export { openSlackHeadend } from './open-slack-headend.ts';

@@ -1,0 +1,132 @@
+// Answers in Slack: deliveries come in, calls of its web API go out.
+import { CloisterError, isObject } from '#base';
+import { slackCallerName } from '#contracts';
+import type { Caller } from '#contracts';
+import { BoundedMap } from './bounded-map.ts';
+import { ButtonValues } from './button-values.ts';
+import { CallQueue } from './call-queue.ts';
+import { DeliveryHandler } from './delivery-handler.ts';
+import type { SlackHeadendPorts } from './headend-ports.ts';
+import type { AppIdentity } from './parse-delivery.ts';
+import { PressHandler } from './press-handler.ts';
+import type { SlackReceiver } from './slack-api.ts';
+import { SlackMessages } from './slack-messages.ts';
+import { isSlackId } from './slack-place.ts';
+import { ThreadWorkers } from './thread-workers.ts';
+import { ThreadWriter } from './thread-writer.ts';
+
+type SlackHeadend = {
+  /** What Slack delivers, from `start` on. */
+  readonly receive: SlackReceiver;
+  /** Asks Slack who we are, and works on what waits. Rejects if Slack refuses the token. */
+  start(): Promise<void>;
+  /** Lets go of everything: what is not done is done by the next process. Call it after the runs have been drained. */
+  stop(): Promise<void>;
+};
+
+const ownersMax = 10_000;
+
+export const openSlackHeadend = (ports: SlackHeadendPorts): SlackHeadend => {
+  const { service, api, inbox, config, clock, admit, redact, log } = ports;
+  const stop = new AbortController();
+  const stopping = stop.signal;
+  let me: AppIdentity | undefined;
+  const identity = (): AppIdentity | undefined => me;
+  const queue = new CallQueue({ api, clock });
+  const messages = new SlackMessages(queue, () => me?.bot ?? '');
+  const values = new ButtonValues(config.botToken, service);
+  // probe: slack-caller
+  const callerOf = (team: string, user: string): Caller => ({
+    name: slackCallerName(team, user),
+    sees: config.people?.sees ?? 'answers',
+  });
+  const owners = new BoundedMap<string, string>(ownersMax);
+  const { later, settle } = openBackground(log);
+  const workers = new ThreadWorkers({
+    service,
+    inbox,
+    config,
+    clock,
+    messages,
+    values,
+    identity,
+    callerOf,
+    owners,
+    stopping,
+    log,
+    store: async (to, item) => {
+      await inbox.put(to, item);
+      workers.wake(to);
+    },
+    openWriter: (place, marker, isLate) => {
+      const writer = new ThreadWriter({ queue, clock, place, marker });
+      if (isLate) writer.recover();
+      stopping.addEventListener('abort', () => writer.close(), { once: true });
+      return writer;
+    },
+  });
+  const wake = (name: string): void => workers.wake(name);
+  const presses = new PressHandler({ service, inbox, values, messages, queue, clock, callerOf, redact, wake, later });
+  const deliveries = new DeliveryHandler({
+    ...ports,
+    admit,
+    messages,
+    identity,
+    callerOf,
+    owners,
+    wake,
+    later,
+    press: (press) => presses.press(press),
+    submit: (form) => presses.submit(form),
+  });
+  return {
+    receive: async (delivery) => {
+      if (stopping.aborted) throw new CloisterError('server_stopping');
+      return deliveries.receive(delivery);
+    },
+    start: async () => {
+      me = await askIdentity(queue, config.team);
+      workers.start();
+    },
+    stop: async () => {
+      stop.abort();
+      queue.close();
+      await workers.stop();
+      await settle();
+    },
+  };
+};
+
+/** What is done after an acknowledgement. */
+const openBackground = (log: SlackHeadendPorts['log']) => {
+  const working = new Set<Promise<void>>();
+  return {
+    later: (work: () => Promise<void>): void => {
+      const one = work().catch((error: unknown) => log(`Slack: ${String(error)}`));
+      working.add(one);
+      void one.finally(() => working.delete(one));
+    },
+    settle: async (): Promise<void> => {
+      await Promise.all(working);
+    },
+  };
+};
+
+/** Rejects with `options_invalid`. */
+const askIdentity = async (queue: CallQueue, team: string): Promise<AppIdentity> => {
+  const reply = await queue.call({
+    lane: 'start',
+    method: 'auth.test',
+    args: {},
+    priority: 'press',
+    isRepeatable: true,
+  });
+  const { user_id: bot, team_id: own } = reply.kind === 'ok' ? reply.body : {};
+  if (reply.kind === 'refused')
+    throw new CloisterError('options_invalid', `slack: Slack refuses the bot token: ${reply.error}.`);
+  if (!isObject(reply) || !isSlackId(bot))
+    throw new CloisterError('options_invalid', 'slack: Slack cannot be reached.');
+  if (own !== team)
+    throw new CloisterError('options_invalid', `slack.team: the bot token belongs to another workspace.`);
+  return { team, bot };
+};

@@ -1,0 +1,1 @@
+export type { SlackAck, SlackApi, SlackDelivery, SlackFile, SlackReceiver, SlackReply } from '#contracts';
