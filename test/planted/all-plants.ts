@@ -5,6 +5,7 @@ import { leaks } from '../isolation/planted-leaks.ts';
 import { askerLeaks, mailLeaks, spawnedLeaks, windowLeaks } from '../isolation/planted-mail-leaks.ts';
 import { questionLeaks } from '../isolation/planted-question-leaks.ts';
 import { serveLeaks } from '../isolation/planted-serve-leaks.ts';
+import { slackLeaks } from '../isolation/planted-slack-leaks.ts';
 import { teamLeaks } from '../isolation/planted-team-leaks.ts';
 import { bugs } from '../sim/planted-bugs.ts';
 import type { Edit } from './apply-edits.ts';
@@ -21,6 +22,7 @@ export const allPlants: readonly NamedPlant[] = [
   windowLeaks,
   teamLeaks,
   serveLeaks,
+  slackLeaks,
   questionLeaks,
   bugs,
 ].flat();
