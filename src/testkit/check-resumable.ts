@@ -13,6 +13,7 @@ import { checkRequest, checkResume, resumeRun, startRun } from '#core/orchestrat
 import { CrashWorld } from './crash-world.ts';
 import { createFakeWorld } from './fake-world.ts';
 import type { FakeWorld } from './fake-world.ts';
+import { OpenCalls } from './isolation/open-calls.ts';
 
 /** Its models must be rehearsals, so that they answer the same way each time. */
 export type RehearsedWorkflow = {
@@ -62,7 +63,7 @@ export const checkResumable = async (
 type UninterruptedRun = { readonly world: CrashWorld; readonly outcome: Outcome };
 
 const runUninterrupted = async (rehearse: MakeRehearsedWorkflow): Promise<UninterruptedRun> => {
-  const calls = { count: 0 };
+  const calls = new OpenCalls();
   const time = createFakeWorld(calls, 'first');
   const rehearsed = await rehearse(time);
   const world = new CrashWorld(rehearsed, time, calls);
@@ -82,7 +83,7 @@ const crashAfter = async (
   records: number,
 ): Promise<boolean> => {
   const prefix = first.frames.slice(0, records);
-  const calls = { count: 0 };
+  const calls = new OpenCalls();
   const time = createFakeWorld(calls, `after ${records}`);
   await time.advance(prefix.at(-1)!.at + downMs);
   const rehearsed = await rehearse(time);

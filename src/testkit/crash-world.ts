@@ -18,8 +18,7 @@ import type {
 import { buildAgent, buildTeam } from '#core/orchestration';
 import type { FakeWorld } from './fake-world.ts';
 import { agentOptions, teamOptions } from './isolation/agent-options.ts';
-import { trackCall } from './isolation/fake-time.ts';
-import type { OpenCalls } from './isolation/fake-time.ts';
+import type { OpenCalls } from './isolation/open-calls.ts';
 
 type CrashPorts = {
   readonly agent: Agent;
@@ -115,7 +114,7 @@ export class CrashWorld {
       ...tool,
       execute: (args, context) => {
         this.toolRuns.push({ name, key: context.key });
-        return trackCall(this.#calls, () => tool.execute(args, context));
+        return this.#calls.track(() => tool.execute(args, context));
       },
     };
   }
@@ -137,7 +136,7 @@ export class CrashWorld {
         doGenerate: (options) => language.doGenerate(options),
         doStream: (options) => {
           this.modelRequests++;
-          return trackCall(this.#calls, async () => bufferStream(await language.doStream(options)));
+          return this.#calls.track(async () => bufferStream(await language.doStream(options)));
         },
       },
     };

@@ -2,7 +2,7 @@
 import type { Clock, Ids } from '#contracts';
 import { countingIds } from './counting-ids.ts';
 import { FakeTime } from './isolation/fake-time.ts';
-import type { OpenCalls } from './isolation/fake-time.ts';
+import { OpenCalls } from './isolation/open-calls.ts';
 
 /** Time and ids for tests, which are the same in every run. */
 export type FakeWorld = {
@@ -18,7 +18,7 @@ export type FakeWorld = {
 
 /** The same seed gives the same ids. */
 export const fakeWorld = (seed: string | number = 0, startMs = 0): FakeWorld =>
-  createFakeWorld({ count: 0 }, seed, startMs);
+  createFakeWorld(new OpenCalls(), seed, startMs);
 
 /** `calls`: calls in flight that may wait for real timers. */
 export const createFakeWorld = (calls: OpenCalls, seed: string | number, startMs = 0): FakeWorld => {

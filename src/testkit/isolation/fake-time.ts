@@ -6,11 +6,9 @@ import assert from 'node:assert';
 // Imported, so that a test runner's fake timers do not replace them.
 import { setImmediate, setTimeout } from 'node:timers';
 import type { Clock, CancelTimer } from '#contracts';
+import type { OpenCalls } from './open-calls.ts';
 
 type Timer = { readonly at: number; readonly due: () => void };
-
-/** The number of calls of real models and tools in flight. */
-export type OpenCalls = { count: number };
 
 /** If no timer was due for this long, by the real clock, none will be. */
 const idleMsMax = 5_000;
@@ -89,7 +87,7 @@ export class FakeTime implements Clock {
     for (let turns = 0; !isOver(); turns++) {
       const active = process.getActiveResourcesInfo();
       const forFile = active.some((kind) => kind.includes('Req'));
-      if (!forFile && !(calls.count > 0 && active.includes('Timeout'))) return;
+      if (!forFile && !(calls.waitForTimers() && active.includes('Timeout'))) return;
       const state = `${calls.count} ${active.join(' ')}`;
       if (state !== seen) [seen, turns] = [state, 0];
       if (turns > (forFile ? waitTurnsMax.file : waitTurnsMax.timer)) return;
@@ -113,13 +111,3 @@ const nextMillisecond = (): Promise<void> => new Promise((resolve) => void setTi
 
 /** All microtasks run before an immediate. */
 const settlePromises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Counts a call as in flight until it settles. */
-export const trackCall = async <T>(calls: OpenCalls, call: () => PromiseLike<T> | T): Promise<T> => {
-  calls.count++;
-  try {
-    return await call();
-  } finally {
-    calls.count--;
-  }
-};

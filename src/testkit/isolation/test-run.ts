@@ -13,8 +13,8 @@ import type {
   ToolOutput,
   Validate,
 } from '#contracts';
-import { trackCall, FakeTime } from './fake-time.ts';
-import type { OpenCalls } from './fake-time.ts';
+import { FakeTime } from './fake-time.ts';
+import { OpenCalls } from './open-calls.ts';
 import { Observer } from './observer.ts';
 import type { PartCache } from './observer.ts';
 import { Rng } from './rng.ts';
@@ -68,7 +68,7 @@ export abstract class TestRun<State extends ObservedCell, Setting extends TestRu
   readonly time: FakeTime;
   readonly setting: Setting;
   protected readonly folders: CellFolders = memoryCellFolders();
-  readonly #calls: OpenCalls = { count: 0 };
+  readonly #calls = new OpenCalls();
   readonly #ids: Rng;
   readonly #drawnIds = new Set<string>();
   readonly #byCell = new Map<string, State>();
@@ -119,7 +119,7 @@ export abstract class TestRun<State extends ObservedCell, Setting extends TestRu
     if (state === undefined) return own === null ? '' : own.execute(args, context);
     const key = this.#isRandom(cell) ? context.key.replace(cell, '<cell>') : context.key;
     state.observer.record(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
-    return own === null ? this.drawOutput(state, name, args) : trackCall(this.#calls, () => own.execute(args, context));
+    return own === null ? this.drawOutput(state, name, args) : this.#calls.track(() => own.execute(args, context));
   }
 
   /** `isOver`: whether the process of these ports has crashed. */
