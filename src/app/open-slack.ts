@@ -71,7 +71,7 @@ export const openSlack = async ({ config, served, clock, log }: EdgeOptions): Pr
       const app = await identifyApp(api, { team, scopes });
       if (app === null || stopped) return null;
       await callers.start();
-      await headend.start();
+      headend.start({ team, bot: app.user });
       await socket?.start();
       return app.teamName;
     };

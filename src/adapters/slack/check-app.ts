@@ -6,8 +6,6 @@ import type { SlackApi } from '#contracts';
 type SlackIdentity = {
   /** The bot user's id. */
   readonly user: string;
-  readonly botId: string | null;
-  readonly team: string;
   /** The name of the workspace. */
   readonly teamName: string;
 };
@@ -20,7 +18,7 @@ export const identifyApp = async (
   const reply = await api.call('auth.test', {});
   if (reply.kind === 'refused') throw appFailure(reply.error, 'botToken');
   if (reply.kind !== 'ok') return null;
-  const { team_id: id, team: name, user_id: user, bot_id: botId } = reply.body;
+  const { team_id: id, team: name, user_id: user } = reply.body;
   if (id !== team)
     throw new CloisterError(
       'slack_failed',
@@ -32,8 +30,8 @@ export const identifyApp = async (
       'slack_failed',
       `The app lacks scopes: ${missing.join(', ')}. Paste the manifest of \`cloister slack manifest\` into the app's settings, and install the app again.`,
     );
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-  return { user: text(user) ?? '', botId: text(botId), team, teamName: text(name) ?? team };
+  if (typeof user !== 'string') throw new CloisterError('slack_failed', 'Slack does not say who the bot user is.');
+  return { user, teamName: typeof name === 'string' ? name : team };
 };
 
 /** The scopes that Slack tells with its answer; without that, nothing is known to be missing. */

@@ -1,5 +1,5 @@
 // Answers in Slack: deliveries come in, calls of its web API go out.
-import { CloisterError, isObject } from '#base';
+import { CloisterError } from '#base';
 import { slackCallerName } from '#contracts';
 import type { Caller } from '#contracts';
 import { BoundedMap } from './bounded-map.ts';
@@ -11,15 +11,14 @@ import type { AppIdentity } from './parse-delivery.ts';
 import { PressHandler } from './press-handler.ts';
 import type { SlackReceiver } from './slack-api.ts';
 import { SlackMessages } from './slack-messages.ts';
-import { isSlackId } from './slack-place.ts';
 import { ThreadWorkers } from './thread-workers.ts';
 import { ThreadWriter } from './thread-writer.ts';
 
 type SlackHeadend = {
   /** What Slack delivers, from `start` on. */
   readonly receive: SlackReceiver;
-  /** Asks Slack who we are, and works on what waits. Rejects if Slack refuses the token. */
-  start(): Promise<void>;
+  /** Works on what waits, as the app that Slack says we are. Nothing is received before. */
+  start(app: AppIdentity): void;
   /** Lets go of everything: what is not done is done by the next process. Call it after the runs have been drained. */
   stop(): Promise<void>;
 };
@@ -33,7 +32,7 @@ export const openSlackHeadend = (ports: SlackHeadendPorts): SlackHeadend => {
   let me: AppIdentity | undefined;
   const identity = (): AppIdentity | undefined => me;
   const queue = new CallQueue({ api, clock });
-  const messages = new SlackMessages(queue, () => me?.bot ?? '');
+  const messages = new SlackMessages({ queue, clock, stopping, bot: () => me?.bot ?? '' });
   const values = new ButtonValues(config.botToken, service);
   // probe: slack-caller
   const callerOf = (team: string, user: string): Caller => ({
@@ -84,8 +83,8 @@ export const openSlackHeadend = (ports: SlackHeadendPorts): SlackHeadend => {
       if (stopping.aborted) throw new CloisterError('server_stopping');
       return deliveries.receive(delivery);
     },
-    start: async () => {
-      me = await askIdentity(queue, config.team);
+    start: (app) => {
+      me = app;
       workers.start();
     },
     stop: async () => {
@@ -110,23 +109,4 @@ const openBackground = (log: SlackHeadendPorts['log']) => {
       await Promise.all(working);
     },
   };
-};
-
-/** Rejects with `options_invalid`. */
-const askIdentity = async (queue: CallQueue, team: string): Promise<AppIdentity> => {
-  const reply = await queue.call({
-    lane: 'start',
-    method: 'auth.test',
-    args: {},
-    priority: 'press',
-    isRepeatable: true,
-  });
-  const { user_id: bot, team_id: own } = reply.kind === 'ok' ? reply.body : {};
-  if (reply.kind === 'refused')
-    throw new CloisterError('options_invalid', `slack: Slack refuses the bot token: ${reply.error}.`);
-  if (!isObject(reply) || !isSlackId(bot))
-    throw new CloisterError('options_invalid', 'slack: Slack cannot be reached.');
-  if (own !== team)
-    throw new CloisterError('options_invalid', `slack.team: the bot token belongs to another workspace.`);
-  return { team, bot };
 };

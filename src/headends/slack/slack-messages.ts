@@ -5,7 +5,9 @@
 //   no-unfurls. Slack is told to fetch nothing that a message links to.
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { CallQueue } from './call-queue.ts';
+import type { Clock } from '#contracts';
+import type { CallQueue, QueuedCall } from './call-queue.ts';
+import { waitFor } from './run-reader.ts';
 import type { SlackReply } from './slack-api.ts';
 import type { ThreadAddress } from './slack-place.ts';
 import type { SessionStatus } from './thread-view.ts';
@@ -13,40 +15,50 @@ import type { SessionStatus } from './thread-view.ts';
 /** A thread or, without one, a channel. */
 type MessagePlace = { readonly channel: string; readonly thread: string | null };
 
+type MessagePorts = {
+  readonly queue: Pick<CallQueue, 'call'>;
+  /** Our own user id; marks of others do not count. */
+  readonly bot: () => string;
+  readonly clock: Clock;
+  readonly stopping: AbortSignal;
+};
+
 type PostContent = { readonly text: string; readonly blocks: readonly JsonObject[] };
 
 /** A message as Slack returns it, as far as it is used here. */
-type PostedMessage = {
+export type PostedMessage = {
   readonly ts: string;
   readonly user: string;
   readonly text: string;
   readonly isBot: boolean;
+  /** We wrote it. */
+  readonly isOwn: boolean;
   /** The mark of one of our own. */
   readonly mark: string | null;
 };
 
-const [pageSize, pagesMax, postTriesMax] = [200, 25, 5];
+const [pageSize, pagesMax] = [200, 25];
+const [repostMs, repostMaxMs] = [1_000, 60_000];
+/** How long a trigger works. */
+const triggerMs = 3_000;
 const markType = 'cloister_mark';
 
 export class SlackMessages {
-  readonly #queue: Pick<CallQueue, 'call'>;
-  readonly #bot: () => string;
+  readonly #ports: MessagePorts;
 
-  /** `bot`: our own user id; marks of others do not count. */
-  constructor(queue: Pick<CallQueue, 'call'>, bot: () => string) {
-    this.#queue = queue;
-    this.#bot = bot;
+  constructor(ports: MessagePorts) {
+    this.#ports = ports;
   }
 
   /** Only this person sees it. It is not repeated: it may be seen twice otherwise. */
   async tellPrivately({ channel, thread }: MessagePlace, user: string, text: string): Promise<void> {
     const args = { channel, user, text, ...(thread === null ? {} : { thread_ts: thread }) };
-    await this.#press(channel, 'chat.postEphemeral', args, false);
+    await this.#call(channel, 'chat.postEphemeral', args, { isRepeatable: false });
   }
 
   /**
    * Posts a message with this mark, in a thread or, without one, in the channel. `mayExist`: it may have been posted before. Returns its
-   * `ts`, or undefined if Slack refuses it or cannot be reached for long.
+   * `ts`, or undefined if Slack refuses it or the server stops: while Slack cannot be reached, it is tried again.
    */
   async postOnce(
     place: MessagePlace,
@@ -62,22 +74,24 @@ export class SlackMessages {
       unfurl_links: false,
       unfurl_media: false,
     };
+    const { clock, stopping } = this.#ports;
     let isUncertain = mayExist;
-    for (let tries = 0; tries < postTriesMax; tries++) {
+    for (let tries = 0; !stopping.aborted; tries++) {
       if (isUncertain) {
         const found = await this.#findMark(place, mark);
         if (found !== null) return found;
       }
-      const reply = await this.#press(channel, 'chat.postMessage', args, false);
+      const reply = await this.#call(channel, 'chat.postMessage', args, { isRepeatable: false, patienceMs: Infinity });
       if (reply.kind === 'ok') return typeof reply.body['ts'] === 'string' ? reply.body['ts'] : undefined;
       if (reply.kind !== 'unknown') return undefined;
       isUncertain = true;
+      await waitFor(clock, Math.min(repostMs * 2 ** tries, repostMaxMs), stopping);
     }
     return undefined;
   }
 
   async update(channel: string, ts: string, content: PostContent): Promise<void> {
-    await this.#press(channel, 'chat.update', { channel, ts, ...content }, true);
+    await this.#call(channel, 'chat.update', { channel, ts, ...content }, { isRepeatable: true, patienceMs: Infinity });
   }
 
   async setStatus(
@@ -92,7 +106,7 @@ export class SlackMessages {
       ...(title === undefined ? {} : { title }),
       ...(user === undefined ? {} : { initiator_user_id: user }),
     };
-    await this.#queue.call({
+    await this.#ports.queue.call({
       lane: channel,
       method: 'agents.sessions.setStatus',
       args,
@@ -104,13 +118,18 @@ export class SlackMessages {
 
   /** Undefined: it could not be opened. A trigger works for three seconds only. */
   async openView(trigger: string, view: JsonObject): Promise<string | undefined> {
-    const reply = await this.#press(`view ${trigger}`, 'views.open', { trigger_id: trigger, view }, false);
+    const reply = await this.#call(
+      `view ${trigger}`,
+      'views.open',
+      { trigger_id: trigger, view },
+      { isRepeatable: false, patienceMs: triggerMs },
+    );
     const opened = reply.kind === 'ok' ? reply.body['view'] : undefined;
     return isObject(opened) && typeof opened['id'] === 'string' ? opened['id'] : undefined;
   }
 
   async updateView(id: string, view: JsonObject): Promise<void> {
-    await this.#press(`view ${id}`, 'views.update', { view_id: id, view }, true);
+    await this.#call(`view ${id}`, 'views.update', { view_id: id, view }, { isRepeatable: true });
   }
 
   /** The messages of a thread, oldest first. Undefined: they cannot be read. */
@@ -153,7 +172,11 @@ export class SlackMessages {
     method: string,
     args: JsonObject & { readonly channel?: string },
   ): Promise<{ readonly messages: readonly PostedMessage[]; readonly cursor: string | null } | undefined> {
-    const reply = await this.#press(String(args['channel']), method, { ...args, include_all_metadata: true }, true);
+    const whole = { ...args, include_all_metadata: true };
+    const reply = await this.#call(String(args['channel']), method, whole, {
+      isRepeatable: true,
+      patienceMs: Infinity,
+    });
     if (reply.kind !== 'ok') return undefined;
     const { messages, response_metadata: next } = reply.body;
     const listed: readonly Json[] = Array.isArray(messages) ? (messages as readonly Json[]) : [];
@@ -167,17 +190,23 @@ export class SlackMessages {
   #readMessage({ ts, user, text, bot_id: byBot, metadata }: JsonObject): PostedMessage {
     const words = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
     const payload = isObject(metadata) && metadata['event_type'] === markType ? metadata['event_payload'] : undefined;
-    const isOwn = user === this.#bot();
+    const isOwn = user === this.#ports.bot();
     return {
       ts: words(ts),
       user: words(user),
       text: words(text),
       isBot: isOwn || byBot !== undefined,
+      isOwn,
       mark: isOwn && isObject(payload) && typeof payload['mark'] === 'string' ? payload['mark'] : null,
     };
   }
 
-  #press(lane: string, method: string, args: JsonObject, isRepeatable: boolean): Promise<SlackReply> {
-    return this.#queue.call({ lane, method, args, priority: 'press', isRepeatable });
+  #call(
+    lane: string,
+    method: string,
+    args: JsonObject,
+    how: Pick<QueuedCall, 'isRepeatable' | 'patienceMs'>,
+  ): Promise<SlackReply> {
+    return this.#ports.queue.call({ lane, method, args, priority: 'press', ...how });
   }
 }

@@ -131,7 +131,7 @@ const own = { ok: true, team_id: 'T1', team: 'Acme', user_id: 'U0', bot_id: 'B0'
 test('an app is identified by its token, its workspace and its scopes', async () => {
   const needed = { team: 'T1', scopes: ['chat:write', 'im:history'] };
   const { api } = await openWire();
-  expect(await identifyApp(api, needed)).toMatchObject({ team: 'T1' });
+  expect(await identifyApp(api, needed)).toMatchObject({ user: 'UAPP' });
   const metadata = (scopes: readonly string[]) => ({ ...own, response_metadata: { scopes: [...scopes] } });
   const told = identifyApp(apiWith({ kind: 'ok', body: metadata(['im:history', 'chat:write']) }), needed);
   expect(await told).toMatchObject({ teamName: 'Acme' });

@@ -211,7 +211,7 @@ export const openSlackWorld = (options: SlackWorldOptions): SlackWorld => {
         redact: options.redact ?? ((text) => text),
         log: (text) => void logged.push(text),
       });
-      await time.finish(headend.start());
+      headend.start({ team: 'T1', bot: slack.ids.botUser });
       service.resumeInterruptedRuns();
       const connection = connectReceiver(slack, (delivery) => whileAlive(() => headend.receive(delivery)));
       return {
