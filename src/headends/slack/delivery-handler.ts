@@ -12,9 +12,9 @@ import type { ButtonPress, FormSubmission, AppIdentity, PersonRequest } from './
 import { notHereText, othersThreadText, refusalText } from './refusal-text.ts';
 import type { SlackAck, SlackDelivery } from './slack-api.ts';
 import type { SlackMessages } from './slack-messages.ts';
-import { conversationOfThread, keyOfMessage, queueOfCommand, queueOfThread, timeOfMessage } from './slack-place.ts';
-import type { ThreadAddress } from './slack-place.ts';
+import { keyOfMessage, queueOfCommand, queueOfThread, timeOfMessage } from './slack-place.ts';
 import { findRoute } from './slack-route.ts';
+import { hasConversation } from './thread-owner.ts';
 
 type DeliveryPorts = {
   readonly service: Pick<AgentService, 'find' | 'conversations'>;
@@ -38,6 +38,8 @@ type DeliveryPorts = {
 type WrittenMessage = PersonRequest & { readonly type: 'message' };
 
 const [dayMs, recentMax, refusedMax] = [86_400_000, 10_000, 10_000];
+/** Slack delivers again what was not acknowledged: at once, after a minute and after five more. */
+const redeliveryMs = 600_000;
 
 export class DeliveryHandler {
   readonly #ports: DeliveryPorts;
@@ -97,7 +99,7 @@ export class DeliveryHandler {
       if (how === 'mention') this.#tell(request, othersThreadText);
       return undefined;
     }
-    if (how === 'plain' && owner === undefined && !(await this.#mayBeOwn(caller, agent, address))) return undefined;
+    if (how === 'plain' && owner === undefined && !(await this.#mayBeOwn(caller, agent, request))) return undefined;
     if (await isRunThere(service, caller, keyOfMessage(team, channel, message))) return undefined;
     const isOwner = owner === user;
     const stored = {
@@ -117,11 +119,13 @@ export class DeliveryHandler {
     });
   }
 
-  /** Whether the thread is this person's, or may be once what waits in it is worked on. */
-  async #mayBeOwn(caller: Caller, agent: string, address: ThreadAddress): Promise<boolean> {
-    const { service, inbox } = this.#ports;
-    if (await hasConversation(service, caller, agent, address)) return true;
-    return (await inbox.queues()).includes(queueOfThread(address));
+  /** Whether the thread is this person's, or may be once what waits in it is worked on, or was delivered too. */
+  async #mayBeOwn(caller: Caller, agent: string, request: WrittenMessage): Promise<boolean> {
+    const { service, inbox, clock } = this.#ports;
+    // Its first message may not have been acknowledged yet, and then comes again after this one.
+    if (request.isToSelf && timeOfMessage(request.thread) > clock.now() - redeliveryMs) return true;
+    if (await hasConversation(service, caller, agent, request)) return true;
+    return (await inbox.queues()).includes(queueOfThread(request));
   }
 
   async #takeOpening(request: PersonRequest & { readonly type: 'opening' }): Promise<undefined> {
@@ -201,22 +205,6 @@ const requestId = (request: Exclude<PersonRequest, ButtonPress | FormSubmission>
 const refusalCodes: readonly string[] = ['rate_exceeded', 'mailbox_full', 'request_too_large', 'token_refused'];
 
 const isRefusal = (error: unknown): boolean => error instanceof CloisterError && refusalCodes.includes(error.code);
-
-/** Whether this thread is one of the person's conversations. */
-export const hasConversation = async (
-  { conversations }: Pick<AgentService, 'conversations'>,
-  caller: Caller,
-  agent: string,
-  address: ThreadAddress,
-): Promise<boolean> => {
-  try {
-    await conversations.show(caller, { agent, name: conversationOfThread(address) }, 1);
-    return true;
-  } catch (error) {
-    if (error instanceof CloisterError && error.code === 'conversation_unknown') return false;
-    throw error;
-  }
-};
 
 const isRunThere = async (service: Pick<AgentService, 'find'>, caller: Caller, key: string): Promise<boolean> => {
   try {

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#base';
 import type { SlackDelivery } from './slack-api.ts';
 import { isMessageTs, isSlackId } from './slack-place.ts';
 import type { ThreadAddress } from './slack-place.ts';
-import { fromSlackText } from './slack-text.ts';
+import { fromSlackText, mentionsUser } from './slack-text.ts';
 
 /** Who we are in Slack. */
 export type AppIdentity = { readonly team: string; readonly bot: string };
@@ -20,6 +20,8 @@ export type PersonRequest =
       readonly type: 'message';
       readonly message: string;
       readonly how: 'mention' | 'direct' | 'plain';
+      /** It is a reply to a message of the same person. */
+      readonly isToSelf: boolean;
       readonly text: string;
     })
   | {
@@ -101,12 +103,13 @@ const parseMessage = (
   if (from !== undefined && from !== team) return undefined;
   const isReply = isMessageTs(parent) && parent !== ts;
   const thread = isReply ? parent : ts;
-  const isMention = event['type'] === 'app_mention' || text.includes(`<@${bot}>`) || text.includes(`<@${bot}|`);
+  const isMention = event['type'] === 'app_mention' || mentionsUser(text, bot);
   const how = event['channel_type'] === 'im' ? 'direct' : isMention ? 'mention' : 'plain';
   const plain = fromSlackText(text, bot);
   const written = { team, channel, thread, user, message: ts };
   if (isReply && isStopWord(plain)) return { type: 'stop', ...written };
-  return { type: 'message', ...written, how, text: plain };
+  const isToSelf = isReply && event['parent_user_id'] === user;
+  return { type: 'message', ...written, how, isToSelf, text: plain };
 };
 
 const parseCommand = (id: string, payload: JsonObject, { team, bot }: AppIdentity): PersonRequest | undefined => {

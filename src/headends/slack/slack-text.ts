@@ -53,6 +53,10 @@ export const toPlainText = (text: string, charsMax: number): string =>
 export const escapeEntities = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
+/** In text as Slack delivers it. */
+export const mentionsUser = (text: string, user: string): boolean =>
+  text.includes(`<@${user}>`) || text.includes(`<@${user}|`);
+
 const slackToken = /<([^<>]*)>|&(lt|gt|amp);/gu;
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&' };
 

@@ -8,7 +8,6 @@ import type { ErrorCode } from '#base';
 import { keyedRunId } from '#contracts';
 import type { Caller, InboxItem, OpenQueue } from '#contracts';
 import { section } from './blocks.ts';
-import { hasConversation } from './delivery-handler.ts';
 import { readInboxRequest } from './inbox-request.ts';
 import type { InboxRequest } from './inbox-request.ts';
 import { fromSlackText } from './slack-text.ts';
@@ -21,6 +20,7 @@ import { findRoute } from './slack-route.ts';
 import { showRun } from './turn-runner.ts';
 import type { ThreadWorkerPorts } from './worker-ports.ts';
 import type { ThreadPlace } from './thread-view.ts';
+import { isThreadOwner } from './thread-owner.ts';
 
 type MessageRequest = InboxRequest & { readonly type: 'message' };
 type RetryRequest = InboxRequest & { readonly type: 'retry' };
@@ -137,7 +137,7 @@ export class ThreadWorker {
     const { service, config, callerOf } = this.#ports;
     const { team, channel, thread, user, message, agent, text } = request;
     const caller = callerOf(team, user);
-    if (request.needsOwner && !(await this.#isOwner(request, caller))) {
+    if (request.needsOwner && !(await isThreadOwner(this.#ports, request, caller))) {
       if (request.isMention) await this.#ports.messages.tellPrivately(request, user, othersThreadText);
       return;
     }
@@ -229,27 +229,6 @@ export class ThreadWorker {
     };
     owners.set(queue, user);
     await store(queue, { id: ts, by: callerOf(team, user).name, at: clock.now(), body: opened });
-  }
-
-  /** The person who began the thread: whose conversation it is, or who was the first to speak to us in it. */
-  async #isOwner(request: MessageRequest, caller: Caller): Promise<boolean> {
-    const { service, owners, messages, identity } = this.#ports;
-    const queue = queueOfThread(request);
-    const known = owners.get(queue);
-    if (known !== undefined) return known === request.user;
-    if (await hasConversation(service, caller, request.agent, request)) {
-      owners.set(queue, request.user);
-      return true;
-    }
-    if (!request.isMention) return false;
-    const bot = identity()?.bot ?? '';
-    const first = (await messages.readThread(request))?.find(
-      ({ isBot, text, mark }) => mark !== null || (!isBot && text.includes(`<@${bot}`)),
-    );
-    // What we began ourselves is in somebody's name, and this person has no conversation here.
-    const owner = first === undefined ? request.user : first.user;
-    if (first?.mark === null) owners.set(queue, owner);
-    return owner === request.user;
   }
 
   async #history(request: MessageRequest, most: number): Promise<{ readonly context?: readonly string[] }> {
