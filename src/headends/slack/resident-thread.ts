@@ -9,12 +9,15 @@ import type { Caller, DurableEvent, InboxItem, OpenQueue } from '#contracts';
 import { keyedMessageId } from '#headends/shared';
 import type { InboxRequest } from './inbox-request.ts';
 import { QuestionCards } from './question-cards.ts';
-import { eventsUntil, findOrResume } from './run-reader.ts';
+import { eventsUntil, findOrResume, waitFor } from './run-reader.ts';
 import { conversationOfThread, keyOfMessage } from './slack-place.ts';
+import { ThreadWriteRefusal } from './thread-editor.ts';
 import { endButtons } from './turn-runner.ts';
 import type { ThreadWorkerPorts } from './worker-ports.ts';
 
 type MessageRequest = InboxRequest & { readonly type: 'message' };
+
+const followAgainMs = 10_000;
 
 /** The run that the thread belongs to now. */
 type LiveResident = {
@@ -43,7 +46,7 @@ export class ResidentThread {
   }
 
   /** Sends the message to the run of the thread, or starts one with it. */
-  async take(request: MessageRequest, caller: Caller, item: InboxItem): Promise<void> {
+  async take(request: MessageRequest, caller: Caller, item: InboxItem, signal: AbortSignal): Promise<void> {
     const { service, messages } = this.#ports;
     const { team, channel, user, text, message } = request;
     await messages.setStatus(request, 'processing', { user });
@@ -60,7 +63,7 @@ export class ResidentThread {
         await done;
       }
     }
-    await this.#start(request, caller, item);
+    await this.#start(request, caller, item, signal);
   }
 
   /** True: no run is followed here. False: look at the inbox again. Waits until one of them holds. */
@@ -92,7 +95,7 @@ export class ResidentThread {
     await this.#live?.done;
   }
 
-  async #start(request: MessageRequest, caller: Caller, item: InboxItem): Promise<void> {
+  async #start(request: MessageRequest, caller: Caller, item: InboxItem, signal: AbortSignal): Promise<void> {
     const { service, stopping } = this.#ports;
     const { team, channel, message, agent, text } = request;
     const key = keyOfMessage(team, channel, message);
@@ -102,16 +105,18 @@ export class ResidentThread {
       () => false,
     );
     if (!isThere)
-      await service.startRun(caller, {
-        agent,
-        input: text,
-        resident: true,
-        conversation: conversationOfThread(request),
-        key,
-      });
-    const { served } = await findOrResume(this.#ports, caller, run, stopping);
-    const done = this.#follow(request, caller, served, isThere).catch((error: unknown) => {
-      if (!stopping.aborted) this.#ports.log(`Slack: a long-lived agent could not be followed: ${String(error)}`);
+      await service.startRun(
+        caller,
+        { agent, input: text, resident: true, conversation: conversationOfThread(request), key },
+        signal,
+      );
+    const { served } = await findOrResume(this.#ports, caller, run, signal);
+    const done = this.#follow(request, caller, served, isThere).catch(async (error: unknown) => {
+      if (stopping.aborted) return;
+      this.#ports.log(`Slack: a long-lived agent could not be followed: ${String(error)}`);
+      // Its request is still in the inbox, and is worked on again.
+      await waitFor(this.#ports.clock, followAgainMs, stopping);
+      this.#live = null;
     });
     this.#live = { item, caller, run, done };
     void done.then(() => this.#wake());
@@ -166,9 +171,13 @@ export class ResidentThread {
       values.mark('mail', `${run} ${message}`),
       mayExist,
     );
-    await writer.finish(
-      { text: said, cards: [] },
-      { blocks: [endButtons(values, run, ['details', 'json'])], status: 'active' },
-    );
+    const blocks = [endButtons(values, run, ['details', 'json'])];
+    try {
+      await writer.finish({ text: said, cards: [] }, { blocks, status: 'active' });
+    } catch (error) {
+      // Nobody reads there any more, but the agent may have more to do than to write.
+      if (!(error instanceof ThreadWriteRefusal)) throw error;
+      this.#ports.log(`Slack: a message of a long-lived agent is not shown: ${error.message}`);
+    }
   }
 }

@@ -10,7 +10,7 @@ import type { Caller, InboxItem, OpenQueue } from '#contracts';
 import { section } from './blocks.ts';
 import { readInboxRequest } from './inbox-request.ts';
 import type { InboxRequest } from './inbox-request.ts';
-import { fromSlackText } from './slack-text.ts';
+import { fromSlackText, toPlainText } from './slack-text.ts';
 import { onlyNewestText, othersThreadText, refusalText } from './refusal-text.ts';
 import { ResidentThread } from './resident-thread.ts';
 import { findOrResume, waitFor } from './run-reader.ts';
@@ -90,11 +90,18 @@ export class ThreadWorker {
     }
   }
 
+  /** Its run may still wait for a slot, or be at work here or in another process. */
   async #stopCurrent({ run, stop, item }: CurrentRequest): Promise<void> {
     const { service, callerOf } = this.#ports;
     const request = readInboxRequest(item);
     if (run === null || request === undefined) return stop.abort();
-    await service.do(callerOf(request.team, request.user), run, { do: 'cancel' }).catch(ignoreEnded);
+    try {
+      await service.do(callerOf(request.team, request.user), run, { do: 'cancel' });
+    } catch (error) {
+      const code = error instanceof CloisterError ? error.code : 'defect';
+      if (code === 'run_unknown') return stop.abort();
+      if (code !== 'cell_ended' && code !== 'run_ended') throw error;
+    }
   }
 
   /** False: it stays, and is tried again. */
@@ -142,10 +149,11 @@ export class ThreadWorker {
       return;
     }
     const route = findRoute(config, channel);
-    if (route?.resident === true && route.agent === agent) return this.#resident.take(request, caller, current.item);
+    if (route?.resident === true && route.agent === agent) return this.#resident.take(request, caller, current.item, current.stop.signal);
     const key = keyOfMessage(team, channel, message);
     const run = keyedRunId(caller.name, key);
-    const title = text.replaceAll(/\s+/gu, ' ').slice(0, titleMax);
+    current.run = run;
+    const title = toPlainText(text, titleMax);
     await this.#ports.messages.setStatus(request, 'processing', { user, ...(thread === message ? { title } : {}) });
     const found =
       (await this.#findRun(caller, run, current.stop.signal)) ??
@@ -164,7 +172,6 @@ export class ThreadWorker {
         ),
         isLate: false,
       } satisfies FoundRun);
-    current.run = run;
     await showRun(this.#ports, found, request, caller);
   }
 
@@ -189,9 +196,9 @@ export class ThreadWorker {
     await this.#ports.messages.setStatus(request, 'processing', { user });
     // A crash, or a second press: the new version is there.
     for (const newer of versions.slice(at + 1).toReversed()) {
+      current.run = newer;
       const found = await this.#findRun(caller, newer, current.stop.signal);
       if (found === undefined) continue;
-      current.run = newer;
       return showRun(this.#ports, found, placeOf(request, thread), caller);
     }
     const served = await service.retryRun(caller, run, current.stop.signal);
@@ -271,8 +278,3 @@ const placeOf = ({ team, channel, thread, user }: RetryRequest, message: string)
   user,
   message,
 });
-
-const ignoreEnded = (error: unknown): void => {
-  if (!(error instanceof CloisterError) || !['cell_ended', 'run_ended', 'run_unknown'].includes(error.code))
-    throw error;
-};

@@ -56,6 +56,25 @@ test('what waits for a slot is stopped too, and everything that the person wrote
   await process.stop();
 });
 
+test('a run that another process works on is stopped too', async () => {
+  const world = openSlackWorld(slackTeam());
+  const { slack, time } = world;
+  const first = await world.start();
+  const { ts } = slack.mention('U1', 'C1', 'forever');
+  await time.until(() => appMessages(world, ts).length > 0);
+  const second = await world.start();
+  // From now on, the second process has the thread and the first one the run.
+  await time.finish(first.headend.stop());
+  await time.pass(5_000);
+  slack.say('U1', 'C1', 'stop', { thread: ts });
+  await answered(world, ts);
+  expect(world.said('C1', ts).join('\n')).toContain('Stopped.');
+  const { runs } = await time.finish(second.service.runs(person('U1'), { most: 9 }));
+  expect(runs.map(({ status }) => status)).toEqual(['cancelled']);
+  await second.stop();
+  first.kill();
+});
+
 test('Retry answers again below, keeps the old answer, and two presses are one', async () => {
   const world = openSlackWorld(slackTeam());
   const { slack, time } = world;

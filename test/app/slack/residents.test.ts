@@ -99,3 +99,36 @@ test('what a long-lived agent says appears once, at whatever call the process di
   const calls = await play(null);
   for (let nth = 1; nth <= calls; nth++) await play(nth);
 });
+
+test('a long-lived agent whose thread takes no more messages goes on, and costs nothing meanwhile', async () => {
+  const world = openSlackWorld({ agents: clerk, config });
+  const process = await world.start();
+  const { ts } = world.slack.mention('U1', 'C1', 'word-1');
+  await shows(world, ts, 'Noted word-1.');
+  const end = world.slack.fail({ method: 'chat.*', always: { error: 'is_archived' } });
+  world.slack.say('U1', 'C1', 'word-2', { thread: ts });
+  await world.time.pass(60_000);
+  const calls = world.slack.log.length;
+  await world.time.pass(3_600_000);
+  expect(world.slack.log.length).toBe(calls);
+  expect(process.logged).toEqual([expect.stringContaining('is not shown: Slack does not let this app write')]);
+  end();
+  world.slack.say('U1', 'C1', 'word-3', { thread: ts });
+  await shows(world, ts, 'Noted word-3.');
+  expect(await runsOf(world, process)).toHaveLength(1);
+  await process.stop();
+});
+
+test('a long-lived agent that waits for a slot is stopped before it begins', async () => {
+  const world = openSlackWorld({ agents: clerk, config, slots: { running: 1, runningPerAgent: 1 } });
+  const process = await world.start();
+  world.slack.mention('U2', 'C1', 'word-1');
+  await world.time.pass(100);
+  const { ts } = world.slack.mention('U1', 'C1', 'word-2');
+  await world.time.pass(100);
+  world.slack.say('U1', 'C1', 'stop', { thread: ts });
+  await world.time.pass(20_000);
+  expect(world.slack.ephemerals('U1').map(({ text }) => text)).toEqual(['Stopped before it began.']);
+  expect(await runsOf(world, process)).toEqual([]);
+  await process.stop();
+});
