@@ -36,6 +36,9 @@ type DeliveryPorts = {
 };
 
 type WrittenMessage = PersonRequest & { readonly type: 'message' };
+type WrittenRequest = WrittenMessage | (PersonRequest & { readonly type: 'opening' });
+
+const isCommand = (request: WrittenRequest): boolean => request.type === 'opening' && request.isCommand;
 
 const [dayMs, recentMax, refusedMax] = [86_400_000, 10_000, 10_000];
 /** Slack delivers again what was not acknowledged: at once, after a minute and after five more. */
@@ -80,7 +83,7 @@ export class DeliveryHandler {
     }
   }
 
-  async #takeMessage(request: WrittenMessage): Promise<undefined> {
+  async #takeMessage(request: WrittenMessage): Promise<SlackAck> {
     const { team, channel, thread, user, message, how, text } = request;
     const { config, service, clock, owners, callerOf } = this.#ports;
     if (timeOfMessage(message) < clock.now() - dayMs) return undefined;
@@ -128,7 +131,7 @@ export class DeliveryHandler {
     return (await inbox.queues()).includes(queueOfThread(request));
   }
 
-  async #takeOpening(request: PersonRequest & { readonly type: 'opening' }): Promise<undefined> {
+  async #takeOpening(request: PersonRequest & { readonly type: 'opening' }): Promise<SlackAck> {
     const { id, team, channel, user, text } = request;
     const route = findRoute(this.#ports.config, channel);
     if (route === undefined) return this.#refuseOnce(request);
@@ -161,38 +164,39 @@ export class DeliveryHandler {
   }
 
   async #store(
-    request: { readonly channel: string; readonly thread?: string; readonly user: string },
+    request: WrittenRequest,
     caller: Caller,
     { queue, id, body }: { readonly queue: string; readonly id: string; readonly body: InboxRequest },
-  ): Promise<undefined> {
+  ): Promise<SlackAck> {
     const { inbox, clock, admit, wake } = this.#ports;
     try {
       admit(caller);
       await inbox.put(queue, { id, by: caller.name, at: clock.now(), body });
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      this.#tell(request, refusalText(error));
-      return undefined;
+      return this.#tell(request, refusalText(error));
     }
     wake(queue);
     return undefined;
   }
 
-  /** Politely, and once for each person and channel. */
-  #refuseOnce(request: { readonly channel: string; readonly thread?: string; readonly user: string }): undefined {
+  /** Politely, and once for each person and channel; whoever gives a command waits for an answer. */
+  #refuseOnce(request: WrittenRequest): SlackAck {
     // probe: slack-refused-once
     const where = `${request.channel} ${request.user}`;
-    if (this.#refused.get(where) === undefined) this.#tell(request, notHereText);
+    const isTold = this.#refused.get(where) !== undefined && !isCommand(request);
     this.#refused.set(where, true);
-    return undefined;
+    return isTold ? undefined : this.#tell(request, notHereText);
   }
 
-  #tell(
-    { channel, thread, user }: { readonly channel: string; readonly thread?: string; readonly user: string },
-    text: string,
-  ): void {
+  /** Nobody else sees it. */
+  #tell(request: WrittenRequest, text: string): SlackAck {
+    if (isCommand(request)) return { response_type: 'ephemeral', text };
     const { messages, later } = this.#ports;
-    later(() => messages.tellPrivately({ channel, thread: thread ?? null }, user, text));
+    const { channel, user } = request;
+    const thread = request.type === 'message' ? request.thread : null;
+    later(() => messages.tellPrivately({ channel, thread }, user, text));
+    return undefined;
   }
 }
 

@@ -26,7 +26,7 @@ type SlackHeadend = {
 const ownersMax = 10_000;
 
 export const openSlackHeadend = (ports: SlackHeadendPorts): SlackHeadend => {
-  const { service, api, inbox, config, clock, admit, redact, log } = ports;
+  const { service, api, inbox, config, clock, admit, log } = ports;
   const stop = new AbortController();
   const stopping = stop.signal;
   let me: AppIdentity | undefined;
@@ -58,14 +58,13 @@ export const openSlackHeadend = (ports: SlackHeadendPorts): SlackHeadend => {
       workers.wake(to);
     },
     openWriter: (place, marker, isLate) => {
-      const writer = new ThreadWriter({ queue, clock, place, marker });
+      const writer = new ThreadWriter({ queue, clock, place, marker, stopping, bot: me?.bot ?? '' });
       if (isLate) writer.recover();
-      stopping.addEventListener('abort', () => writer.close(), { once: true });
       return writer;
     },
   });
   const wake = (name: string): void => workers.wake(name);
-  const presses = new PressHandler({ service, inbox, values, messages, queue, clock, callerOf, redact, wake, later });
+  const presses = new PressHandler({ ...ports, values, messages, queue, callerOf, wake, later });
   const deliveries = new DeliveryHandler({
     ...ports,
     admit,

@@ -26,6 +26,8 @@ export type PersonRequest =
     })
   | {
       readonly type: 'opening';
+      /** Slack shows its writer what the acknowledgement says, in any channel. */
+      readonly isCommand: boolean;
       readonly id: string;
       readonly team: string;
       readonly channel: string;
@@ -115,7 +117,7 @@ const parseMessage = (
 const parseCommand = (id: string, payload: JsonObject, { team, bot }: AppIdentity): PersonRequest | undefined => {
   const { team_id: from, channel_id: channel, user_id: user, text } = payload;
   if (from !== team || !isSlackId(channel) || !isSlackId(user) || typeof text !== 'string') return undefined;
-  return { type: 'opening', id, team, channel, user, text: fromSlackText(text, bot) };
+  return { type: 'opening', isCommand: true, id, team, channel, user, text: fromSlackText(text, bot) };
 };
 
 const parseShortcut = (id: string, payload: JsonObject, { team, bot }: AppIdentity): PersonRequest | undefined => {
@@ -125,7 +127,7 @@ const parseShortcut = (id: string, payload: JsonObject, { team, bot }: AppIdenti
     return undefined;
   const { text } = message;
   if (typeof text !== 'string') return undefined;
-  return { type: 'opening', id, team, channel, user, text: fromSlackText(text, bot) };
+  return { type: 'opening', isCommand: false, id, team, channel, user, text: fromSlackText(text, bot) };
 };
 
 const parseAction = (payload: JsonObject, { team }: AppIdentity): ButtonPress | undefined => {

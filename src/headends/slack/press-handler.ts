@@ -23,6 +23,8 @@ type PressPorts = {
   readonly messages: SlackMessages;
   readonly queue: Pick<CallQueue, 'upload'>;
   readonly clock: Clock;
+  /** Counts a request. Throws `rate_exceeded`. */
+  readonly admit: (caller: Caller) => void;
   readonly callerOf: (team: string, user: string) => Caller;
   readonly redact: (text: string) => string;
   readonly wake: (queue: string) => void;
@@ -100,10 +102,11 @@ export class PressHandler {
   }
 
   async #retry(press: ButtonPress): Promise<void> {
-    const { service, inbox, clock, wake } = this.#ports;
+    const { service, inbox, clock, admit, wake } = this.#ports;
     return this.#withRun(press, async (caller, run) => {
       if (press.place === null) return;
       const { summary } = await service.find(caller, run);
+      admit(caller);
       const queue = queueOfThread(press.place);
       const body = { type: 'retry', ...press.place, user: press.user, run, agent: summary.agent };
       await inbox.put(queue, { id: `retry-${sha256(run).slice(0, 24)}`, by: caller.name, at: clock.now(), body });

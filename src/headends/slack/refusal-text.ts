@@ -8,6 +8,7 @@ export const notYoursText = 'This is not yours, or it is no longer there.';
 export const othersThreadText =
   'This thread belongs to somebody else. Begin your own: mention me in the channel, outside of any thread.';
 export const notHereText = 'I do not answer here. Ask whoever set me up where I do.';
+export const cannotWriteText = 'I cannot write in this channel. Invite me there, and ask again.';
 export const onlyNewestText = 'Only the newest answer of a thread can be retried, and only after it has ended.';
 
 const words: Partial<Record<ErrorCode, string>> = {

@@ -50,10 +50,16 @@ export class SlackMessages {
     this.#ports = ports;
   }
 
-  /** Only this person sees it. It is not repeated: it may be seen twice otherwise. */
+  /**
+   * Only this person sees it: there or, if Slack does not let us write there, in a direct message. It is not repeated, because it may be
+   * seen twice otherwise.
+   */
   async tellPrivately({ channel, thread }: MessagePlace, user: string, text: string): Promise<void> {
     const args = { channel, user, text, ...(thread === null ? {} : { thread_ts: thread }) };
-    await this.#call(channel, 'chat.postEphemeral', args, { isRepeatable: false });
+    const reply = await this.#call(channel, 'chat.postEphemeral', args, { isRepeatable: false });
+    if (reply.kind !== 'refused') return;
+    const direct = { channel: user, text: `<#${channel}>: ${text}` };
+    await this.#call(user, 'chat.postMessage', direct, { isRepeatable: false });
   }
 
   /**

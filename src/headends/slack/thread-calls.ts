@@ -13,10 +13,12 @@ const pagesMax = 50;
 export class ThreadCalls {
   readonly #queue: CallQueue;
   readonly #place: ThreadPlace;
+  readonly #bot: string;
 
-  constructor(queue: CallQueue, place: ThreadPlace) {
+  constructor(queue: CallQueue, place: ThreadPlace, bot: string) {
     this.#queue = queue;
     this.#place = place;
+    this.#bot = bot;
   }
 
   start(chunks: readonly JsonObject[]): Promise<SlackReply> {
@@ -94,7 +96,8 @@ export class ThreadCalls {
       if (reply.kind !== 'ok') return undefined;
       for (const one of objects(reply.body['messages'])) {
         const [ts, id] = [one['ts'], findMessageId(one, marker)];
-        if (typeof ts === 'string' && ts > message && id !== undefined) found.push({ ts, id });
+        if (one['user'] === this.#bot && typeof ts === 'string' && ts > message && id !== undefined)
+          found.push({ ts, id });
       }
       cursor = nextCursor(reply.body);
       if (cursor === undefined) break;

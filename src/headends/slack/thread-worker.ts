@@ -11,7 +11,7 @@ import { section } from './blocks.ts';
 import { readInboxRequest } from './inbox-request.ts';
 import type { InboxRequest } from './inbox-request.ts';
 import { fromSlackText, toPlainText } from './slack-text.ts';
-import { onlyNewestText, othersThreadText, refusalText } from './refusal-text.ts';
+import { cannotWriteText, onlyNewestText, othersThreadText, refusalText } from './refusal-text.ts';
 import { ResidentThread } from './resident-thread.ts';
 import { findOrResume, waitFor } from './run-reader.ts';
 import type { FoundRun } from './run-reader.ts';
@@ -149,7 +149,8 @@ export class ThreadWorker {
       return;
     }
     const route = findRoute(config, channel);
-    if (route?.resident === true && route.agent === agent) return this.#resident.take(request, caller, current.item, current.stop.signal);
+    if (route?.resident === true && route.agent === agent)
+      return this.#resident.take(request, caller, current.item, current.stop.signal);
     const key = keyOfMessage(team, channel, message);
     const run = keyedRunId(caller.name, key);
     current.run = run;
@@ -208,7 +209,7 @@ export class ThreadWorker {
 
   /** Writes the first message of a thread, which then waits in its own queue. */
   async #open(request: OpeningRequest, item: InboxItem): Promise<void> {
-    const { messages, values, clock, store, callerOf, owners } = this.#ports;
+    const { messages, values, clock, store, callerOf, owners, stopping } = this.#ports;
     const { team, channel, user, text, agent } = request;
     const mark = values.mark('opening', `${team}/${channel}/${item.id}`);
     const blocks = [
@@ -220,8 +221,10 @@ export class ThreadWorker {
       blocks,
       mayExist: true,
     });
-    if (ts === undefined)
-      throw new CloisterError('request_unsupported', 'Slack does not let me write in this channel.');
+    if (ts === undefined) {
+      if (stopping.aborted) throw new CloisterError('server_stopping');
+      return messages.tellPrivately({ channel, thread: null }, user, cannotWriteText);
+    }
     const address = { team, channel, thread: ts };
     const queue = queueOfThread(address);
     const opened: MessageRequest = {

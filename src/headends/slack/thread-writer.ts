@@ -18,10 +18,14 @@ type ThreadWriterOptions = {
   readonly queue: CallQueue;
   readonly clock: Clock;
   readonly place: ThreadPlace;
+  /** Our own user id: messages of others do not count as ours, whatever they carry. */
+  readonly bot: string;
   /** Of the run, and of no other: its messages are found by it after a crash. */
   readonly marker: string;
   /** Of one message. Slack takes 12,000, and about 13,000 with the blocks of the end. */
   readonly charsMax?: number;
+  /** Closes it. */
+  readonly stopping?: AbortSignal;
 };
 
 const charsDefault = 10_000;
@@ -32,6 +36,7 @@ type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) 
 
 export class ThreadWriter {
   readonly #clock: Clock;
+  readonly #stopping: AbortSignal | undefined;
   readonly #editor: ThreadEditor;
   #view: ThreadView | undefined;
   #pause: { readonly view: ThreadView; readonly waiters: readonly Waiter[] } | undefined;
@@ -41,9 +46,11 @@ export class ThreadWriter {
   #isClosed = false;
   #cancelTimer: CancelTimer | undefined;
 
-  constructor({ queue, clock, place, marker, charsMax = charsDefault }: ThreadWriterOptions) {
+  constructor({ queue, clock, place, bot, marker, stopping, charsMax = charsDefault }: ThreadWriterOptions) {
     this.#clock = clock;
-    this.#editor = new ThreadEditor(new ThreadCalls(queue, place), { clock, marker, charsMax });
+    this.#stopping = stopping;
+    this.#editor = new ThreadEditor(new ThreadCalls(queue, place, bot), { clock, marker, charsMax });
+    stopping?.addEventListener('abort', this.#close, { once: true });
   }
 
   /** Only the newest view is kept. */
@@ -84,6 +91,8 @@ export class ThreadWriter {
     this.#stopWith(closedError());
   }
 
+  readonly #close = (): void => this.close();
+
   #wake(): void {
     if (!this.#isRunning && !this.#isClosed) void this.#run();
   }
@@ -100,10 +109,16 @@ export class ThreadWriter {
 
   #stopWith(error: unknown): void {
     if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#cancelTimer?.();
+    this.#noteClosed();
     for (const { reject } of this.#pause?.waiters ?? []) reject(error);
     this.#finish?.reject(error);
+  }
+
+  #noteClosed(): void {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    // The signal of a server lives for months.
+    this.#stopping?.removeEventListener('abort', this.#close);
   }
 
   /** Undefined: there is nothing to do now. */
@@ -197,7 +212,7 @@ export class ThreadWriter {
     const step = this.#settle(goal, end);
     if (step !== undefined) return this.#at(0, step);
     if (!editor.isStatusSet) return this.#at(0, () => editor.setStatus(end));
-    this.#isClosed = true;
+    this.#noteClosed();
     resolve();
     return undefined;
   }

@@ -21,6 +21,8 @@ type AnswerWriter = {
   pause(): Promise<void>;
   /** Resolves when all of it is in the thread. */
   finish(view: ThreadView, end: ThreadEnd): Promise<void>;
+  /** Writes no more. */
+  close(): void;
 };
 
 export type TurnPorts = {
@@ -42,9 +44,24 @@ export const showRun = async (
   place: ThreadPlace,
   caller: Caller,
 ): Promise<void> => {
-  const { messages, values, stopping, openWriter } = ports;
+  const writer = ports.openWriter(place, ports.values.mark('run', served.run), isLate);
+  try {
+    await showWith(writer, ports, { served, isLate }, place, caller);
+  } finally {
+    // Whoever tries again opens another one.
+    writer.close();
+  }
+};
+
+const showWith = async (
+  writer: AnswerWriter,
+  ports: TurnPorts,
+  { served, isLate }: FoundRun,
+  place: ThreadPlace,
+  caller: Caller,
+): Promise<void> => {
+  const { messages, values, stopping } = ports;
   const view = new RunThreadView(isLate);
-  const writer = openWriter(place, values.mark('run', served.run), isLate);
   const before = (): Promise<void> => writer.pause();
   const cards = new QuestionCards({ ...ports, caller, address: place, isLate, before });
   let status: SessionStatus = 'processing';

@@ -24,6 +24,21 @@ test('too many requests a minute are refused privately, with the time to wait', 
   await process.stop();
 });
 
+test('another version of an answer is a request too', async () => {
+  const world = openSlackWorld({ ...slackTeam(), people: { requestsPerMinute: 1 } });
+  const process = await world.start();
+  const { ts } = world.slack.mention('U1', 'C1', 'Hello');
+  await world.time.until(() => answerCount(world, ts) === 1);
+  const answer = world.slack.thread('C1', ts).at(-1)!;
+  world.slack.press('U1', answer, 'Retry');
+  await world.time.until(() => told(world).length === 1);
+  expect(told(world)[0]).toContain('You have sent too many requests in a short time. Try again in');
+  await world.time.pass(60_000);
+  world.slack.press('U1', answer, 'Retry');
+  await world.time.until(() => answerCount(world, ts) === 2);
+  await process.stop();
+});
+
 test('a used allowance and a full server are refused privately, with the time to wait', async () => {
   const world = openSlackWorld({
     ...slackTeam(),

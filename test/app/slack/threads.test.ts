@@ -206,3 +206,71 @@ test('history comes along only where the config says so, as context', async () =
   expect(prompts[1]).not.toContain('third');
   await process.stop();
 });
+
+test('a command is answered where it was given: in words if nobody answers there, in a direct message if we may not write there', async () => {
+  const world = openSlackWorld(slackTeam());
+  const { slack, time } = world;
+  const process = await world.start();
+  for (let nth = 0; nth < 2; nth++)
+    expect(await time.finish(slack.command('U1', 'C7', '/ask', 'Hello').acknowledged)).toEqual({
+      response_type: 'ephemeral',
+      text: 'I do not answer here. Ask whoever set me up where I do.',
+    });
+  slack.fail({ channel: 'C1', always: { error: 'not_in_channel' } });
+  slack.command('U1', 'C1', '/ask', 'Hello');
+  await time.until(() => slack.messages('DU1').length > 0 || slack.messages('D1').length > 0);
+  const [told] = [...slack.messages('DU1'), ...slack.messages('D1')];
+  expect(told!.text).toBe('<#C1>: I cannot write in this channel. Invite me there, and ask again.');
+  expect(await runCount(world, process)).toBe(0);
+  await process.stop();
+});
+
+test('a thread that began without a mention stays with whoever began it, also for a process that knows nothing', async () => {
+  const world = openSlackWorld({ ...slackTeam(), config: { channels: { C1: { agent: 'lead', when: 'all' } } } });
+  const { slack, time } = world;
+  let process = await world.start();
+  const { ts } = slack.say('U1', 'C1', 'Nobody is mentioned');
+  await answers(world, 'C1', ts, 1);
+  await process.stop();
+  process = await world.start();
+  slack.mention('U2', 'C1', 'And me?', { thread: ts });
+  await time.until(() => slack.ephemerals('U2').length > 0);
+  expect(slack.ephemerals('U2')[0]!.text).toContain('belongs to somebody else');
+  slack.say('U1', 'C1', 'Still mine', { thread: ts });
+  await answers(world, 'C1', ts, 2);
+  expect(await runCount(world, process, 'U2')).toBe(0);
+  await process.stop();
+});
+
+// invariant: owner-proven
+test('where Slack does not show the thread, nobody who might be somebody else is answered', async () => {
+  const world = openSlackWorld(slackTeam());
+  const { slack, time } = world;
+  let process = await world.start();
+  const { ts } = slack.mention('U1', 'C1', 'Mine');
+  await answers(world, 'C1', ts, 1);
+  await process.stop();
+  process = await world.start();
+  slack.fail({ method: 'conversations.replies', always: { error: 'missing_scope' } });
+  slack.mention('U2', 'C1', 'And me?', { thread: ts });
+  await time.until(() => slack.ephemerals('U2').length > 0);
+  expect(slack.ephemerals('U2')[0]!.text).toContain('Try again in');
+  expect(await runCount(world, process, 'U2')).toBe(0);
+  await process.stop();
+});
+
+test('a reply that arrives before the message it follows is answered too', async () => {
+  const world = openSlackWorld(slackTeam());
+  const { slack, time } = world;
+  // Nobody takes it: Slack sends it again after a minute.
+  const { ts } = slack.mention('U1', 'C1', 'First');
+  await time.pass(5_000);
+  const process = await world.start();
+  slack.say('U1', 'C1', 'Second', { thread: ts });
+  slack.say('U2', 'C1', 'I say something', { thread: ts });
+  await answers(world, 'C1', ts, 2);
+  await time.pass(600_000);
+  expect(world.said('C1', ts).toSorted()).toEqual(['Answer to First', 'Answer to Second']);
+  expect(await runCount(world, process, 'U2')).toBe(0);
+  await process.stop();
+});

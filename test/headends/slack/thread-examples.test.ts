@@ -1,10 +1,11 @@
 // What a thread looks like to a person, and which calls it takes.
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#base';
 import { FakeSlack, fakeSlackApi, virtualClock } from '#testkit';
 import type { FakeSlackOptions } from '#testkit';
 import { CallQueue, ThreadWriter, ThreadWriteRefusal } from '#testing/headends/slack';
-import type { TaskCard } from '#testing/headends/slack';
+import type { SlackApi, TaskCard } from '#testing/headends/slack';
 
 const open = (options: Partial<FakeSlackOptions> = {}, charsMax?: number) => {
   const clock = virtualClock(1_700_000_000_000);
@@ -13,11 +14,19 @@ const open = (options: Partial<FakeSlackOptions> = {}, charsMax?: number) => {
   const place = { team: 'T1', channel: 'C1', thread, message: thread, user: 'U1' };
   const newWriter = (): ThreadWriter => {
     const queue = new CallQueue({ api: fakeSlackApi(slack), clock });
-    return new ThreadWriter({ queue, clock, place, marker: 'run1', ...(charsMax === undefined ? {} : { charsMax }) });
+    return new ThreadWriter({
+      queue,
+      clock,
+      place,
+      marker: 'run1',
+      bot: 'UAPP',
+      ...(charsMax === undefined ? {} : { charsMax }),
+    });
   };
   return {
     clock,
     slack,
+    place,
     newWriter,
     writer: newWriter(),
     messages: () => slack.thread('C1', thread).filter(({ isByApp }) => isByApp),
@@ -264,4 +273,42 @@ test('a word that was not complete at a pause is whole in the next message', asy
   void writer.finish({ text: 'Shall I delete it?', cards: [done('lead')] }, end);
   await clock.runAll();
   expect(texts().join(' ')).toBe('Shall I delete it?');
+});
+
+test('a message of another app that carries the marker of a run is left alone', async () => {
+  const { clock, slack, place, messages } = open();
+  const api = fakeSlackApi(slack);
+  const foreign = {
+    ts: '9999999999.000001',
+    user: 'U7',
+    text: '',
+    blocks: [{ type: 'context', block_id: 'run1.x.0' }],
+  };
+  const call: SlackApi['call'] = async (method, args) => {
+    const reply = await api.call(method, args);
+    if (method !== 'conversations.replies' || reply.kind !== 'ok') return reply;
+    return { kind: 'ok', body: { ...reply.body, messages: [...(reply.body['messages'] as JsonObject[]), foreign] } };
+  };
+  const queue = new CallQueue({ api: { ...api, call }, clock });
+  const writer = new ThreadWriter({ queue, clock, place, marker: 'run1', bot: 'UAPP' });
+  writer.recover();
+  void writer.finish({ text: 'The answer.', cards: [done('lead')] }, end);
+  await clock.runAll();
+  expect(slack.log.filter(({ args }) => args['ts'] === foreign.ts)).toEqual([]);
+  expect(messages().map(({ text }) => text)).toEqual(['The answer.']);
+});
+
+test('a writer that has ended, or was closed, leaves nothing at the signal of the server', async () => {
+  const { clock, slack, place } = open();
+  const { signal } = new AbortController();
+  const newWriter = (): ThreadWriter => {
+    const queue = new CallQueue({ api: fakeSlackApi(slack), clock });
+    return new ThreadWriter({ queue, clock, place, marker: 'run1', bot: 'UAPP', stopping: signal });
+  };
+  const writer = newWriter();
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  void writer.finish({ text: 'The answer.', cards: [done('lead')] }, end);
+  await clock.runAll();
+  newWriter().close();
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

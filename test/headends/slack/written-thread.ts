@@ -172,7 +172,7 @@ class FaultyWorld {
       upload: () => never,
     };
     const queue = new CallQueue({ api, clock: this.#clock });
-    return new ThreadWriter({ queue, clock: this.#clock, place, marker: 'run1', charsMax });
+    return new ThreadWriter({ queue, clock: this.#clock, place, marker: 'run1', bot: 'UAPP', charsMax });
   }
 
   async #call(method: string, args: JsonObject, process: { isAlive: boolean }): Promise<SlackReply> {
