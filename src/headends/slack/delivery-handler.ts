@@ -3,7 +3,6 @@
 //   stored-before-acknowledged. A request is in the inbox before Slack is told that it was received. Nothing here waits for a slot.
 //   delivered-once. The id of an item is that of its message: a delivery that comes again, or as another event, finds the item or its run.
 import { CloisterError, sha256 } from '#base';
-import { keyedRunId } from '#contracts';
 import type { AgentService, Caller, Clock, Inbox, SlackConfig } from '#contracts';
 import { BoundedMap } from './bounded-map.ts';
 import type { InboxRequest } from './inbox-request.ts';
@@ -14,7 +13,7 @@ import type { SlackAck, SlackDelivery } from './slack-api.ts';
 import type { SlackMessages } from './slack-messages.ts';
 import { keyOfMessage, queueOfCommand, queueOfThread, timeOfMessage } from './slack-place.ts';
 import { findRoute } from './slack-route.ts';
-import { hasConversation } from './thread-owner.ts';
+import { hasBegun, isRunThere } from './thread-owner.ts';
 
 type DeliveryPorts = {
   readonly service: Pick<AgentService, 'find' | 'conversations'>;
@@ -127,7 +126,7 @@ export class DeliveryHandler {
     const { service, inbox, clock } = this.#ports;
     // Its first message may not have been acknowledged yet, and then comes again after this one.
     if (request.isToSelf && timeOfMessage(request.thread) > clock.now() - redeliveryMs) return true;
-    if (await hasConversation(service, caller, agent, request)) return true;
+    if (await hasBegun(service, caller, agent, request)) return true;
     return (await inbox.queues()).includes(queueOfThread(request));
   }
 
@@ -209,13 +208,3 @@ const requestId = (request: Exclude<PersonRequest, ButtonPress | FormSubmission>
 const refusalCodes: readonly string[] = ['rate_exceeded', 'mailbox_full', 'request_too_large', 'token_refused'];
 
 const isRefusal = (error: unknown): boolean => error instanceof CloisterError && refusalCodes.includes(error.code);
-
-const isRunThere = async (service: Pick<AgentService, 'find'>, caller: Caller, key: string): Promise<boolean> => {
-  try {
-    await service.find(caller, keyedRunId(caller.name, key));
-    return true;
-  } catch (error) {
-    if (error instanceof CloisterError && error.code === 'run_unknown') return false;
-    throw error;
-  }
-};

@@ -37,6 +37,10 @@ export const conversationOfThread = (address: ThreadAddress): string => {
   return name.length <= callerNameCharsMax ? name : queueOfThread(address);
 };
 
+/** The key under which another version of a run is started that is no turn of a conversation. */
+export const keyOfVersion = (team: string, channel: string, run: string): string =>
+  `slack/${team}/${channel}/after/${run}`;
+
 /** The key under which the run for a message is started. */
 export const keyOfMessage = (team: string, channel: string, message: string): string =>
   `slack/${team}/${channel}/${message}`;

@@ -2,18 +2,19 @@
 //
 //   owner-proven. Whoever cannot be shown to be the owner is not.
 import { CloisterError } from '#base';
+import { keyedRunId } from '#contracts';
 import type { AgentService, Caller, SlackConfig } from '#contracts';
 import type { BoundedMap } from './bounded-map.ts';
 import type { InboxRequest } from './inbox-request.ts';
 import type { AppIdentity } from './parse-delivery.ts';
 import type { PostedMessage, SlackMessages } from './slack-messages.ts';
-import { conversationOfThread, queueOfThread } from './slack-place.ts';
+import { conversationOfThread, keyOfMessage, queueOfThread } from './slack-place.ts';
 import type { ThreadAddress } from './slack-place.ts';
 import { findRoute } from './slack-route.ts';
 import { mentionsUser } from './slack-text.ts';
 
 type OwnerPorts = {
-  readonly service: Pick<AgentService, 'conversations'>;
+  readonly service: Pick<AgentService, 'conversations' | 'find'>;
   readonly messages: Pick<SlackMessages, 'readThread'>;
   readonly config: Pick<SlackConfig, 'channels' | 'dm'>;
   readonly identity: () => AppIdentity | undefined;
@@ -29,7 +30,7 @@ export const isThreadOwner = async (
   const queue = queueOfThread(request);
   const known = owners.get(queue);
   if (known !== undefined) return known === request.user;
-  if (await hasConversation(service, caller, request.agent, request)) {
+  if (await hasBegun(service, caller, request.agent, request)) {
     owners.set(queue, request.user);
     return true;
   }
@@ -48,18 +49,33 @@ export const isThreadOwner = async (
   }
 };
 
-/** Whether this thread is one of the person's conversations. */
-export const hasConversation = async (
-  { conversations }: Pick<AgentService, 'conversations'>,
+/** Whether this thread is one of the person's conversations or, of a team, began with a run of this person. */
+export const hasBegun = async (
+  service: Pick<AgentService, 'conversations' | 'find'>,
   caller: Caller,
   agent: string,
   address: ThreadAddress,
 ): Promise<boolean> => {
+  const { team, channel, thread } = address;
   try {
-    await conversations.show(caller, { agent, name: conversationOfThread(address) }, 1);
+    await service.conversations.show(caller, { agent, name: conversationOfThread(address) }, 1);
     return true;
   } catch (error) {
-    if (error instanceof CloisterError && error.code === 'conversation_unknown') return false;
+    if (!(error instanceof CloisterError) || error.code !== 'conversation_unknown') throw error;
+    return isRunThere(service, caller, keyOfMessage(team, channel, thread));
+  }
+};
+
+export const isRunThere = async (
+  service: Pick<AgentService, 'find'>,
+  caller: Caller,
+  key: string,
+): Promise<boolean> => {
+  try {
+    await service.find(caller, keyedRunId(caller.name, key));
+    return true;
+  } catch (error) {
+    if (error instanceof CloisterError && error.code === 'run_unknown') return false;
     throw error;
   }
 };

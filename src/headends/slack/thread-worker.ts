@@ -6,7 +6,7 @@
 import { CloisterError } from '#base';
 import type { ErrorCode } from '#base';
 import { keyedRunId } from '#contracts';
-import type { Caller, InboxItem, OpenQueue } from '#contracts';
+import type { AgentRequest, Caller, InboxItem, OpenQueue } from '#contracts';
 import { section } from './blocks.ts';
 import { readInboxRequest } from './inbox-request.ts';
 import type { InboxRequest } from './inbox-request.ts';
@@ -15,7 +15,7 @@ import { cannotWriteText, onlyNewestText, othersThreadText, refusalText } from '
 import { ResidentThread } from './resident-thread.ts';
 import { findOrResume, waitFor } from './run-reader.ts';
 import type { FoundRun } from './run-reader.ts';
-import { conversationOfThread, keyOfMessage, queueOfThread } from './slack-place.ts';
+import { conversationOfThread, keyOfMessage, keyOfVersion, queueOfThread } from './slack-place.ts';
 import { findRoute } from './slack-route.ts';
 import { showRun } from './turn-runner.ts';
 import type { ThreadWorkerPorts } from './worker-ports.ts';
@@ -151,29 +151,39 @@ export class ThreadWorker {
     const route = findRoute(config, channel);
     if (route?.resident === true && route.agent === agent)
       return this.#resident.take(request, caller, current.item, current.stop.signal);
-    const key = keyOfMessage(team, channel, message);
-    const run = keyedRunId(caller.name, key);
-    current.run = run;
     const title = toPlainText(text, titleMax);
     await this.#ports.messages.setStatus(request, 'processing', { user, ...(thread === message ? { title } : {}) });
-    const found =
-      (await this.#findRun(caller, run, current.stop.signal)) ??
-      ({
-        served: await service.startRun(
-          caller,
-          {
+    // A team takes a goal and nothing else: none of its agents would see the turns before.
+    const begin = async (): Promise<AgentRequest> =>
+      service.agent(caller, agent).team === null
+        ? {
             agent,
             input: text,
             conversation: conversationOfThread(request),
-            key,
-            stream: true,
             ...(await this.#history(request, route?.history ?? 0)),
-          },
-          current.stop.signal,
-        ),
-        isLate: false,
-      } satisfies FoundRun);
-    await showRun(this.#ports, found, request, caller);
+          }
+        : { agent, input: text };
+    await this.#show(current, caller, { key: keyOfMessage(team, channel, message), begin, place: request });
+  }
+
+  /** The run with this key, which is started if there is none. */
+  async #show(
+    current: CurrentRequest,
+    caller: Caller,
+    {
+      key,
+      begin,
+      place,
+    }: { readonly key: string; readonly begin: () => Promise<AgentRequest>; readonly place: ThreadPlace },
+  ): Promise<void> {
+    const { signal } = current.stop;
+    current.run = keyedRunId(caller.name, key);
+    const found = await this.#findRun(caller, current.run, signal);
+    const start = async (): Promise<FoundRun> => ({
+      served: await this.#ports.service.startRun(caller, { ...(await begin()), key, stream: true }, signal),
+      isLate: false,
+    });
+    await showRun(this.#ports, found ?? (await start()), place, caller);
   }
 
   /** Undefined: there is no such run. */
@@ -190,6 +200,13 @@ export class ThreadWorker {
     const { service, callerOf } = this.#ports;
     const { team, user, run, agent, thread } = request;
     const caller = callerOf(team, user);
+    if (service.agent(caller, agent).team !== null) {
+      const { summary } = await service.find(caller, run);
+      await this.#ports.messages.setStatus(request, 'processing', { user });
+      const begin = async (): Promise<AgentRequest> => ({ agent, input: summary.goal });
+      const key = keyOfVersion(team, request.channel, run);
+      return this.#show(current, caller, { key, begin, place: placeOf(request, thread) });
+    }
     const { turnList } = await service.conversations.show(caller, { agent, name: conversationOfThread(request) }, 1);
     const versions: readonly string[] = turnList.at(-1)?.versions ?? [];
     const at = versions.indexOf(run);

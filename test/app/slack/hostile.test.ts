@@ -104,7 +104,7 @@ test('a thousand hostile texts neither notify, nor link, nor unfurl, nor break a
       expect(process.logged).toEqual([]);
       process.kill();
     }),
-    { numRuns: testRuns(112) },
+    { numRuns: testRuns(126) },
   ),
 );
 
