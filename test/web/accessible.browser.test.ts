@@ -26,7 +26,7 @@ const violationsIn = async (page: Page): Promise<readonly string[]> => {
   );
 };
 
-/** A page that scrolls sideways, and what of the heads of its panes runs out of them or over something else. */
+/** A page that scrolls sideways, and what of the heads of its panes, and of rows, runs out of them or over something else. */
 const cutOff = `(() => {
   const wide = document.documentElement.scrollWidth > innerWidth ? ['the page scrolls sideways'] : [];
   const heads = [...document.querySelectorAll('.header, .xray-head, .what-if-head')].filter((one) => one.offsetWidth > 0);
@@ -44,7 +44,14 @@ const cutOff = `(() => {
         .map((other) => head.className + ': ' + name + ' lies over ' + other.name),
     ]);
   });
-  return [...wide, ...problems];
+  const rows = [...document.querySelectorAll('.virtual-list [role=row]')].flatMap((row) => {
+    const { top, bottom } = row.getBoundingClientRect();
+    return [...row.querySelectorAll(':not(svg, svg *)')]
+      .map((part) => [part, part.getBoundingClientRect()])
+      .filter(([, box]) => box.height > 1 && (box.top < top - 1 || box.bottom > bottom + 1))
+      .map(([part]) => row.className + ': ' + (part.className || part.tagName) + ' is higher than its row');
+  });
+  return [...wide, ...problems, ...rows];
 })()`;
 
 describe.skipIf(browserMissing !== null)('the page', () => {
@@ -53,28 +60,31 @@ describe.skipIf(browserMissing !== null)('the page', () => {
     ['wide', 'dark'],
     ['narrow', 'light'],
     ['narrow', 'dark'],
-  ] as const)('has no view in which axe finds something or a head is cut off, %s and %s', async (size, colorScheme) => {
-    const studio = await openExamples(['lead', 'game-master', 'editorial', 'desk']);
-    const options: TabOptions = {
-      viewport: pageSizes[size],
-      colorScheme,
-      hasTouch: size === 'narrow',
-      reducedMotion: 'reduce',
-    };
-    const { page } = await openTab(studio.link(operatorToken, '/runs'), options);
-    const found: Record<string, readonly string[]> = {};
-    for (const view of views) {
-      const { name } = view;
-      await openView(page, view, { url: studio.url, token: operatorToken, runs: studio.runs }).catch(
-        (error: unknown) => void (found[`${name} is not there`] = [String(error).slice(0, 300)]),
-      );
-      // The policy of the page allows no script of others; the browser itself may.
-      await page.evaluate(axe);
-      const problems = [...(await violationsIn(page)), ...(await page.evaluate<readonly string[]>(cutOff))];
-      if (problems.length > 0) found[name] = problems;
-    }
-    expect(found).toEqual({});
-  });
+  ] as const)(
+    'has no view in which axe finds something, or a head or a row is cut off, %s and %s',
+    async (size, colorScheme) => {
+      const studio = await openExamples(['lead', 'game-master', 'editorial', 'desk']);
+      const options: TabOptions = {
+        viewport: pageSizes[size],
+        colorScheme,
+        hasTouch: size === 'narrow',
+        reducedMotion: 'reduce',
+      };
+      const { page } = await openTab(studio.link(operatorToken, '/runs'), options);
+      const found: Record<string, readonly string[]> = {};
+      for (const view of views) {
+        const { name } = view;
+        await openView(page, view, { url: studio.url, token: operatorToken, runs: studio.runs }).catch(
+          (error: unknown) => void (found[`${name} is not there`] = [String(error).slice(0, 300)]),
+        );
+        // The policy of the page allows no script of others; the browser itself may.
+        await page.evaluate(axe);
+        const problems = [...(await violationsIn(page)), ...(await page.evaluate<readonly string[]>(cutOff))];
+        if (problems.length > 0) found[name] = problems;
+      }
+      expect(found).toEqual({});
+    },
+  );
 
   test('has no violation in a first visit, or where a link has expired', async () => {
     const studio = await openStudio({ agents: ['examples/research/lead.ai'] });

@@ -49,7 +49,7 @@ export const Tree = ({ store }: PaneProps) => {
       </div>
       <div class="run-rows" role="treegrid" aria-label="Cells" aria-rowcount={rows.length}>
         <Titles of="tree-line" titles={titles} />
-        <VirtualList rows={rows} rowHeight={28} selected={at} label="Cells">
+        <VirtualList rows={rows} rowHeight={rowHeight} selected={at} label="Cells">
           {(row, index) => (
             <TreeLine
               key={row.id}
@@ -75,6 +75,9 @@ const stateSentence = (rows: readonly TreeRow[]): string => {
   const hidden = rows.reduce((sum, { hidden: many, cell }) => sum + (cell === null ? 0 : many), 0);
   return `${[...words.filter((one) => one !== ''), ...(hidden === 0 ? [] : [`${count(hidden)} folded away`])].join(', ')}.`;
 };
+
+/** What can be tapped is higher than what can be clicked. */
+const rowHeight = matchMedia('(pointer: coarse)').matches ? 45 : 28;
 
 const titles = ['Cell', 'Now', 'Requests', 'Tools', 'In, out', 'Cost', 'Time'];
 
