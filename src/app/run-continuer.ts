@@ -114,10 +114,11 @@ export class RunContinuer {
       model: 'text',
       withoutGrants: 'texts',
       env: 'any',
+      budget: 'any',
       budgetMax: 'any',
       caller: 'name',
     });
-    const { env, goal, at, signal } = options;
+    const { env, goal, budget, at, signal } = options;
     const { store, ids, clock } = this.#shared;
     const { agents, requests, runs } = this.#ports;
     const run = ids.random() as RunId;
@@ -126,9 +127,11 @@ export class RunContinuer {
     const frames = forkFrames(await store.read(parseRunId(original)), options, {
       run,
       now: clock.now(),
+      findAgent: (name) => agents.findInTree(name),
       redact: (name, text) => resources.redactFor(agents.findInTree(name) ?? null)?.text(text) ?? text,
     });
     const resumable = await this.check(frames, env, resources);
+    if (budget !== undefined) requests.checkBudget(resumable.agent, budget, resources);
     if (goal !== undefined && at === frames[0]!.cell) requests.checkGoal(resumable.agent, goal, { resources });
     const log = await store.acquireRun(run);
     return this.startFromFrames(run, { ...resumable, log, saved: false }, signal);

@@ -11,7 +11,7 @@ import type {
   StoredAttachment,
   StoredDialogMessage,
 } from '#contracts';
-import { checkRequest } from '#core/orchestration';
+import { checkRequest, checkRunBudget } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools, checkSchemas } from './check-schemas.ts';
 import { checkContextSize, checkTopic, redactTexts, redactDialog, runOptions } from './check-run-command.ts';
@@ -107,6 +107,10 @@ export class RunRequestChecker {
   ): string {
     const { validate } = this.#shared;
     return checkRequest(agent, input, budget, { validate, modelsOf: (one: Agent) => resources.modelsOf(one) });
+  }
+
+  checkBudget(agent: Agent, budget: Budget, resources: AgentResources): void {
+    checkRunBudget(agent, budget, { modelsOf: (one) => resources.modelsOf(one) });
   }
 
   /** The history for a run that is not a turn of a conversation. */

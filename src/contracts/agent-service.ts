@@ -154,6 +154,8 @@ export type ForkRequest = {
   readonly at: string;
   /** Another goal for the run itself: only where its first cell starts. Goals of sub-agents are their callers' words. */
   readonly goal?: string | undefined;
+  /** Another budget, up to what the token and the agent allow: only where the run starts. What it does not name stays as it was. */
+  readonly budget?: Budget | undefined;
   /** For operators, at any cell too: another model for its agent, and grants that the agent loses. */
   readonly model?: string | undefined;
   readonly withoutGrants?: readonly GrantName[] | undefined;
@@ -324,7 +326,7 @@ export interface AgentService {
    */
   resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun>;
   /**
-   * Waits for a slot, then starts a run of this caller that keeps another one's log up to an operation, and its budget. Rejects with
+   * Waits for a slot, then starts a run of this caller that keeps another one's log up to an operation, and its budget, unless it begins anew. Rejects with
    * `run_unknown` (also for runs of other callers), and with `fork_invalid`, also if the run's budget is above what the token allows
    * now. Variables stay as they were, and so do models and grants, unless an operator changes them (`request_unsupported`).
    */

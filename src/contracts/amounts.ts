@@ -23,6 +23,18 @@ export type Budget = {
   readonly ms?: number;
 };
 
+/** The budget that a root began with, from its caps and its deadline. */
+export const budgetOfRoot = (
+  startedAt: number,
+  { caps, deadline }: { readonly caps: Amounts; readonly deadline: number },
+): Budget => ({
+  ...(caps.tokens === undefined ? {} : { tokens: caps.tokens }),
+  ...(caps.spawns === undefined ? {} : { spawns: caps.spawns }),
+  ...(caps.bytes === undefined ? {} : { memory: caps.bytes }),
+  ...(caps.nanoUsd === undefined ? {} : { usd: caps.nanoUsd / 1e9 }),
+  ...(deadline === 0 ? {} : { ms: deadline - startedAt }),
+});
+
 /** What a session and its children used. `usd` is null if a model has no price: the cost is unknown, not zero. */
 export type Spent = {
   /** Tokens of all prompts, cached parts included. */

@@ -29,6 +29,7 @@ export type {
 export type { ImportedFile, ImportNote, ImportReport } from './import-report.ts';
 export type { Amounts, Budget, Figures, ModelFigures, Spent, SpentTokens } from './amounts.ts';
 export type { Stalls, ToolFigures, Traffic } from './amounts.ts';
+export { budgetOfRoot } from './amounts.ts';
 export type { ConfigLayer, ModelFacts, Overlay, ProviderConfig, ProviderType, ResolvedProvider } from './config.ts';
 export type { ResolvedServer, ServerConfig } from './config.ts';
 export type {

@@ -46,11 +46,13 @@ export type ForkOptions = {
   readonly withoutGrants?: readonly GrantName[];
   /** Another goal; only allowed at the start of a cell. */
   readonly goal?: string;
+  /** Another budget; only allowed at the start of the run. What it does not name stays as it was. Otherwise a fork keeps the budget of its run. */
+  readonly budget?: Budget;
   /** Values of environment variables for the fork only, as for `run`. If the forked run had some, they must be passed again. */
   readonly env?: Readonly<Record<string, string>>;
   /** The caller on a server: recorded with the fork, which belongs to it. Without one, it is the operator's. */
   readonly caller?: string;
-  /** Rejects with `fork_invalid` if the run may spend more than this: a fork keeps the budget of its run. */
+  /** Rejects with `fork_invalid` if the fork may spend more than this. */
   readonly budgetMax?: Budget;
   /** Aborting it cancels the new run. */
   readonly signal?: AbortSignal;
@@ -61,7 +63,13 @@ export type RunDiff = {
   readonly one: RunId;
   readonly other: RunId;
   /** Set if one is a fork of the other. */
-  readonly fork: { readonly run: RunId; readonly from: ForkOrigin; readonly amendment: Amendment } | null;
+  readonly fork: {
+    readonly run: RunId;
+    readonly from: ForkOrigin;
+    readonly amendment: Amendment;
+    /** Set if it is another one than that of the original. */
+    readonly budget?: Budget;
+  } | null;
   /** How many frames from the start are the same. */
   readonly sameFrames: number;
   /** Whether nothing differs. */

@@ -1,7 +1,7 @@
 // Replayed runs, and runs that take a different course from an operation on.
 import { describe, expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
-import type { Agent, Cloister, DurableEvent } from 'cloister';
+import type { Agent, Budget, Cloister, DurableEvent } from 'cloister';
 import { rehearse, virtualClock } from '#testkit';
 import { temporaryFolder } from '../isolation/temporary-folder.ts';
 
@@ -199,6 +199,34 @@ describe('fork', () => {
     expect((await cloister.show(anew.run)).goal).toBe('Something else');
     expect((await cloister.audit(anew.run)).problems).toEqual([]);
     expect((await cloister.replay(anew.run)).differences).toEqual([]);
+  });
+
+  test('with another budget, the whole run is done again within it, and what it does not name stays', async () => {
+    const { cloister, run } = await recorded();
+    const [root, child] = (await cloister.show(run)).cells.map(({ cell }) => cell);
+    const first = await (await cloister.fork(run, { at: root!, budget: { tokens: 90_000, ms: 60_000 } })).outcome;
+    expect(first.status).toBe('completed');
+    const tighter = await (await cloister.fork(first.run, { at: root!, budget: { tokens: 40 } })).outcome;
+    expect(tighter).toMatchObject({ status: 'budget', failure: { code: 'budget_refused' } });
+    const budgets = await Promise.all(
+      [run, first.run, tighter.run].map(async (one) => (await cloister.show(one)).budget),
+    );
+    expect(budgets).toEqual([null, { tokens: 90_000, ms: 60_000 }, { tokens: 40, ms: 60_000 }]);
+    for (const one of [first.run, tighter.run]) {
+      expect((await cloister.audit(one)).problems).toEqual([]);
+      expect((await cloister.replay(one)).differences).toEqual([]);
+    }
+    const { fork, same } = await cloister.diff(run, first.run);
+    expect([fork?.budget, same]).toEqual([{ tokens: 90_000, ms: 60_000 }, false]);
+    expect((await cloister.diff(tighter.run, first.run)).fork).toMatchObject({ budget: { tokens: 40, ms: 60_000 } });
+    // Elsewhere, what is kept was done within the budget of its run.
+    for (const at of [child!, `${root!}/0`])
+      await expect(cloister.fork(run, { at, budget: { tokens: 9 } })).rejects.toMatchObject({ code: 'fork_invalid' });
+    await expect(cloister.fork(run, { at: root!, budget: { usd: 1 } })).rejects.toMatchObject({
+      code: 'model_unpriced',
+    });
+    for (const budget of [{ tokens: -1 }, { tokens: Number.NaN }, { coins: 1 }] as Budget[])
+      await expect(cloister.fork(run, { at: root!, budget })).rejects.toMatchObject({ code: 'budget_invalid' });
   });
 
   test('a fork of a fork keeps both changes', async () => {

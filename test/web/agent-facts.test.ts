@@ -1,6 +1,7 @@
 // What the page says of agents.
 import { expect, test } from 'vitest';
-import { agentGraphs, budgetText, listText, warningTexts, worstCaseText } from '../../web/src/agents/agent-facts.ts';
+import { budgetText } from '#headends/run-view';
+import { agentGraphs, listText, warningTexts, worstCaseText } from '../../web/src/agents/agent-facts.ts';
 import { layOutGraph } from '../../web/src/panes/graph-layout.ts';
 
 const edge = (from: string, to: string, kind = 'calls') => ({ from, to, kind });
@@ -60,8 +61,8 @@ test('lists and rules become text, whatever form they come in', () => {
 });
 
 test('budgets and warnings are told in words', () => {
-  expect(budgetText({ tokens: 50_000, usd: 0.1, spawns: 3 })).toBe('50,000 tokens, $0.1, spawns 3');
-  expect(budgetText(null)).toBe('');
+  expect(budgetText({ tokens: 50_000, usd: 0.1, spawns: 1, ms: 90_000 })).toBe('50,000 tokens, $0.1, 1m30s, 1 agent');
+  expect(budgetText({})).toBe('');
   expect(warningTexts({ agents: [], topology: { problems: ['p'], warnings: [{ code: 'c', message: 'w' }] } })).toEqual([
     'p',
     'w',

@@ -215,6 +215,22 @@ describe.skipIf(browserMissing !== null)('what if', () => {
     await runPane(page).getByRole('row').filter({ hasText: 'refused: no grant' }).first().waitFor();
   });
 
+  test('runs again with another budget, from the start of the run', async () => {
+    const { page, cloister } = await openLead();
+    const [first] = await cloister.runs();
+    await xrayOf(page).getByRole('button', { name: 'Fork here' }).click();
+    await page.getByRole('button', { name: 'budget', exact: true }).click();
+    expect(await page.getByLabel('Operation').count()).toBe(0);
+    await page.getByLabel('tokens', { exact: true }).fill('900');
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByRole('region', { name: 'What changed' }).waitFor();
+    await page.getByText('the budget had been').getByText('900 tokens, $1', { exact: true }).waitFor();
+    const fork = (await cloister.runs()).find(({ run }) => run !== first!.run)!;
+    const report = await cloister.show(fork.run);
+    expect([report.status, report.budget]).toEqual(['budget', { tokens: 900, usd: 1 }]);
+    expect(await cloister.audit(fork.run)).toMatchObject({ ok: true });
+  });
+
   test('runs again with another goal', async () => {
     const { page, cloister } = await openLead();
     await xrayOf(page).getByRole('button', { name: 'Fork here' }).click();

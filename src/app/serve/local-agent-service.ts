@@ -213,7 +213,7 @@ export class LocalAgentService implements AgentService {
         ...(Object.keys(budget).length === 0 ? {} : { budget }),
         ...tools,
       };
-      const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, options);
+      const started = resume?.(cloister, budget) ?? startServedRun(cloister, caller, request, options);
       session = started instanceof Promise ? await started : started;
       if (!session.resident) {
         // Only now is it known that it needs no place among the residents.

@@ -25,7 +25,8 @@ type StartOptions = {
 
 /** How a run is started, unless it is simply new. */
 export type StartKind = {
-  readonly resume?: (cloister: Cloister) => Promise<RunSession>;
+  /** `budget`: what the caller may have of what it asked for. */
+  readonly resume?: (cloister: Cloister, budget: Budget) => Promise<RunSession>;
   readonly only?: NonNullable<StartOptions['only']>;
   /** The signal removes it from the queue, but does not cancel the run. */
   readonly detached?: boolean;
@@ -94,7 +95,7 @@ export const planResume = (found: CallerRun): PlannedStart => {
  */
 export const planFork = async (
   found: CallerRun,
-  { at, goal, model, withoutGrants }: ForkRequest,
+  { at, goal, budget, model, withoutGrants }: ForkRequest,
   { name: caller, budget: budgetMax = {}, operator: isOperator = false }: TokenEntry,
 ): Promise<PlannedStart> => {
   if (goal !== undefined && !isOperator) {
@@ -107,10 +108,15 @@ export const planFork = async (
   }
   const fork = { at, ...omitUndefined({ goal, model, withoutGrants }), budgetMax, caller };
   return {
-    request: continuedRequest(found, isOperator ? undefined : goal),
-    resume: (runs) => runs.fork(found.summary.run, fork),
+    request: { ...continuedRequest(found, isOperator ? undefined : goal), ...omitUndefined({ budget }) },
+    resume: (runs, most) =>
+      runs.fork(found.summary.run, budget === undefined ? fork : { ...fork, budget: namedIn(budget, most) }),
   };
 };
+
+/** Of these amounts, those that the budget names. */
+const namedIn = (budget: Budget, amounts: Budget): Budget =>
+  Object.fromEntries(Object.entries(amounts).filter(([name]) => budget[name as keyof Budget] !== undefined));
 
 /** Models and grants are the operator's. Throws `request_unsupported`. */
 export const checkMayFork = ({ operator }: Caller, fork: ForkRequest): void => {

@@ -4,7 +4,8 @@
 //   diff-is-symmetric. A run equals itself, and swapping the two runs swaps the sides and nothing else.
 import { isSameJson } from '#base';
 import type { CellId, Json, RunId } from '#base';
-import type { CellDiff, CellSide, Frame, LedgerEntry, RunDiff } from '#contracts';
+import { budgetOfRoot } from '#contracts';
+import type { Budget, CellDiff, CellSide, Frame, LedgerEntry, RunDiff } from '#contracts';
 import { outcomeFingerprint, compareCells } from './compare-cells.ts';
 import { readFrame, startRecords } from './records.ts';
 import type { CellRecords } from './records.ts';
@@ -24,7 +25,7 @@ export const diffRuns = async (one: readonly Frame[], other: readonly Frame[], p
   return {
     one: left.run,
     other: right.run,
-    fork: findFork(other, left.run) ?? findFork(one, right.run),
+    fork: findFork(other, one) ?? findFork(one, other),
     sameFrames: await sameFrames(one, other, pause),
     same: cells.every(({ same }) => same),
     cells,
@@ -58,12 +59,21 @@ const readRun = async (frames: readonly Frame[], pause: Pause): Promise<RunView>
 };
 
 /** A fork of a fork has a record for each fork, naming different runs. */
-const findFork = (frames: readonly Frame[], origin: RunId): RunDiff['fork'] => {
+const findFork = (frames: readonly Frame[], origin: readonly Frame[]): RunDiff['fork'] => {
+  const [before, budget] = [readBudget(origin[0]), readBudget(frames[0])];
   for (const { run, record } of frames)
-    if (record.type === 'fork' && record.from.run === origin)
-      return { run, from: record.from, amendment: record.amendment };
+    if (record.type === 'fork' && record.from.run === origin[0]?.run)
+      return {
+        run,
+        from: record.from,
+        amendment: record.amendment,
+        ...(isSameJson(before, budget) ? {} : { budget }),
+      };
   return null;
 };
+
+const readBudget = (open: Frame | undefined): Budget =>
+  open?.record.type === 'open' ? budgetOfRoot(open.at, open.record.birth) : {};
 
 const sameFrames = async (one: readonly Frame[], other: readonly Frame[], pause: Pause): Promise<number> => {
   for (const [index, frame] of one.entries()) {

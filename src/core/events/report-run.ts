@@ -1,7 +1,7 @@
 // Reports a run for people: who did what, what it used, and how it ended.
 import { CloisterError, omitUndefined, readRecordedBy, unknownKind } from '#base';
 import type { CellId } from '#base';
-import { decodeHistory, failureAsSeen, goalAttachments, seesCauses } from '#contracts';
+import { budgetOfRoot, decodeHistory, failureAsSeen, goalAttachments, seesCauses } from '#contracts';
 import type {
   Attempt,
   Birth,
@@ -109,12 +109,8 @@ export const reportRun = async (
   };
 };
 
-const readBudget = ({ at }: Frame, { caps, deadline }: Birth): Budget | null => {
-  const budget = {
-    ...omitUndefined({ tokens: caps.tokens, spawns: caps.spawns, memory: caps.bytes }),
-    ...(caps.nanoUsd === undefined ? {} : { usd: caps.nanoUsd / 1e9 }),
-    ...(deadline === 0 ? {} : { ms: deadline - at }),
-  };
+const readBudget = ({ at }: Frame, birth: Birth): Budget | null => {
+  const budget = budgetOfRoot(at, birth);
   return Object.keys(budget).length === 0 ? null : budget;
 };
 

@@ -26,9 +26,18 @@ export const checkRequest = (
   const bytes = utf8Bytes(goal);
   if (bytes > goalBytesMax)
     throw new CloisterError('goal_too_large', `It has ${bytes} bytes; the limit is ${goalBytesMax}.`);
+  checkRunBudget(agent, budget, ports);
+  return goal;
+};
+
+/** Throws if the budget is invalid, or a model has no price and could not keep to it. */
+export const checkRunBudget = (
+  agent: Agent,
+  budget: Budget | undefined,
+  ports: Pick<RequestPorts, 'modelsOf'>,
+): void => {
   checkBudget(budget);
   checkModels(agent, budget?.usd ?? agent.caps.budget.usd, ports);
-  return goal;
 };
 
 /** The same for a team whose request may contain tasks. */
@@ -47,8 +56,7 @@ export const checkTeamRequest = (
   const checkedTasks = tasks === null ? null : parseTasks(tasks, undefined, limits);
   if (utf8Bytes(goal ?? '') > goalBytesMax)
     throw new CloisterError('goal_too_large', `The limit is ${goalBytesMax} bytes.`);
-  checkBudget(budget);
-  checkModels(team, budget?.usd ?? team.caps.budget.usd, ports);
+  checkRunBudget(team, budget, ports);
   return JSON.stringify({ ...request, tasks: checkedTasks } satisfies TeamGoal);
 };
 
@@ -114,7 +122,7 @@ const parseJsonGoal = ({ name, usage }: Agent, input: string): Json => {
 };
 
 /** Checks every agent in the tree, with and without a dollar cap as it applies: once each, however many agents call it. */
-const checkModels = (root: Agent, usd: number | undefined, ports: RequestPorts): void => {
+const checkModels = (root: Agent, usd: number | undefined, ports: Pick<RequestPorts, 'modelsOf'>): void => {
   const seen = new Map<Agent, Set<boolean>>();
   const queue: { readonly agent: Agent; readonly capped: boolean }[] = [{ agent: root, capped: usd !== undefined }];
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {

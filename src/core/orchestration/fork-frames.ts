@@ -6,7 +6,9 @@
 //   fork-keeps-definitions. As they were recorded; the amendment is a separate record.
 import { CloisterError, isSameJson, omitUndefined, unknownKind } from '#base';
 import type { CellId, RunId } from '#base';
+import { budgetOfRoot } from '#contracts';
 import type {
+  Agent,
   Amendment,
   AgentDefinition,
   BeginKind,
@@ -20,8 +22,10 @@ import type {
 import { replaceContent } from '#core/crossings';
 import { lowerCaps, readRecordedRun } from '#core/cells';
 import type { RecordedCell, RecordedRun } from '#core/cells';
+import { checkBudget } from './check-agent.ts';
 import { findAllowedAgent } from './find-allowed-agent.ts';
 import { framesHash } from './frames-hash.ts';
+import { rootLimits } from './run-agent.ts';
 
 type BeginFrame = Frame & { readonly record: RecordOf<'begin' | 'post'> };
 
@@ -33,20 +37,30 @@ type ForkPorts = {
   readonly now: number;
   /** Removes secrets from a goal for this agent. */
   readonly redact: (agent: string, goal: string) => string;
+  readonly findAgent: (name: string) => Agent | undefined;
 };
 
 /** Throws `fork_invalid` if the position or the change is not possible. */
 export const forkFrames = (
   frames: readonly Frame[],
   options: ForkOptions,
-  { run, now, redact }: ForkPorts,
+  { run, now, redact, findAgent }: ForkPorts,
 ): readonly Frame[] => {
   const recorded = readRecordedRun(frames);
   const cut = cutAt(recorded, options.at);
   if (recorded.cancelled !== null && recorded.cancelled.no < cut.frame)
     throw invalid('The run was cancelled before that point.');
-  if (!isWithinBudget(frames[0]!, recorded.root.birth, options.budgetMax))
-    throw invalid('A fork keeps the budget of its run, which is above yours. Start a new run instead.');
+  checkBudget(options.budget);
+  const isRoot = cut.at === recorded.root.birth.cell;
+  if (options.budget !== undefined && !isRoot)
+    throw invalid(`The budget can only be changed where the run starts: at ${recorded.root.birth.cell}.`);
+  const birth = { ...recorded.root.birth, ...limitsOf(frames[0]!, recorded.root.birth, options.budget, findAgent) };
+  if (!isWithinBudget(frames[0]!, birth, options.budgetMax))
+    throw invalid(
+      options.budget === undefined
+        ? 'A fork keeps the budget of its run, which is above yours. Fork where the run starts, with another budget.'
+        : 'The budget is above yours.',
+    );
   const allowed = findAllowedAgent(frames.slice(0, cut.frame));
   if (allowed !== null)
     throw invalid(
@@ -55,8 +69,8 @@ export const forkFrames = (
   const amendment = withoutSecrets(amendmentOf(recorded, options, cut), redact);
   const kept = [...frames.slice(0, cut.frame), ...settledAfterCut(frames, cut.frame)];
   const from = { run: frames[0]!.run, frames: kept.length, hash: framesHash(kept), at: cut.at, forkedAt: now };
-  const isRoot = cut.at === recorded.root.birth.cell;
-  const prefix = isRoot && amendment.goal !== undefined ? [withGoal(kept[0]!, amendment.goal), ...kept.slice(1)] : kept;
+  const asked = isRoot && amendment.goal !== undefined ? withGoal(kept[0]!, amendment.goal) : kept[0]!;
+  const prefix = [options.budget === undefined ? asked : withBirth(asked, birth), ...kept.slice(1)];
   // The time of the last kept frame: the time since then counts as downtime.
   const at = kept.reduce((latest, frame) => Math.max(latest, frame.at), 0);
   const fork: Frame = {
@@ -74,6 +88,23 @@ export const isWithinBudget = ({ at }: Frame, { caps, deadline }: Birth, budgetM
   const isLater = budgetMax.ms !== undefined && (deadline === 0 || deadline - at > budgetMax.ms);
   return !isLater && isSameJson(lowerCaps(budgetMax, caps), caps);
 };
+
+/** Units that the budget does not name stay as they were. */
+const limitsOf = (
+  open: Frame,
+  birth: Birth,
+  budget: Budget | undefined,
+  findAgent: ForkPorts['findAgent'],
+): Partial<Birth> => {
+  const agent = findAgent(birth.agent);
+  // Without its agent, no fork can start: that is said later.
+  if (budget === undefined || agent === undefined) return {};
+  const goal = open.contents?.find(({ kind }) => kind === 'goal')?.content ?? null;
+  return rootLimits(agent, { ...budgetOfRoot(open.at, birth), ...omitUndefined(budget) }, { at: open.at, goal });
+};
+
+const withBirth = (open: Frame, birth: Birth): Frame =>
+  open.record.type === 'open' ? { ...open, record: { ...open.record, birth } } : open;
 
 const withoutSecrets = (amendment: Amendment, redact: ForkPorts['redact']): Amendment =>
   amendment.goal === undefined ? amendment : { ...amendment, goal: redact(amendment.agent, amendment.goal) };

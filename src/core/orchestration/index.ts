@@ -14,7 +14,7 @@ export { lowerCaps } from '#core/cells';
 export { modelShape } from './option-shapes.ts';
 export { defineTeam, teamRoster, buildTeam } from './define-team.ts';
 export { buildSynthesisPrompt, buildTaskPrompt } from './build-prompts.ts';
-export { checkRequest, checkTeamRequest } from './check-request.ts';
+export { checkRequest, checkRunBudget, checkTeamRequest } from './check-request.ts';
 export { addRequestTools } from './request-tools.ts';
 export { splitServer } from './guidance.ts';
 export { checkResume, resumeRun, startRun } from './run-agent.ts';

@@ -108,8 +108,7 @@ const rootBirth = (
   budget: Budget,
   { at, groupTokens, passedOver, spawned, goal }: RootBirthInput,
 ): Birth => {
-  const caps = lowerCaps(budget, {});
-  const floor = answerReserve(agent, hasAnswer(agent, goal), caps);
+  const { caps, deadline, floor } = rootLimits(agent, budget, { at, goal });
   return {
     cell,
     parent: null,
@@ -117,12 +116,23 @@ const rootBirth = (
     digest: agent.digest,
     depth: 0,
     caps,
-    deadline: earliestDeadline(budget, 0, at),
+    deadline,
     ...(groupTokens === undefined ? {} : { groupTokens }),
     ...(spawned === undefined ? {} : { spawned }),
     ...(floor === undefined ? {} : { floor }),
     ...(passedOver === undefined ? {} : { passedOver }),
   };
+};
+
+/** What the root may use, until when, and what of it is kept for its answer. */
+export const rootLimits = (
+  agent: Agent,
+  budget: Budget,
+  { at, goal }: Pick<RootBirthInput, 'at' | 'goal'>,
+): Pick<Birth, 'caps' | 'deadline' | 'floor'> => {
+  const caps = lowerCaps(budget, {});
+  const floor = answerReserve(agent, hasAnswer(agent, goal), caps);
+  return { caps, deadline: earliestDeadline(budget, 0, at), ...(floor === undefined ? {} : { floor }) };
 };
 
 /** Whether the coordinator will write an answer. */

@@ -1,6 +1,6 @@
 // `diff`: compares two runs, cell by cell. `−` is the first run, `+` the other.
 import type { CellDiff, CellSide, RunDiff } from '#contracts';
-import { count, plural } from '#headends/run-view';
+import { budgetText, count, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { describeAmendment, describeCost } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
@@ -54,11 +54,16 @@ const headLines = (diff: RunDiff, screen: Screen): readonly string[] => {
       ? []
       : [
           ...wrapText('  ', `${fork.run} is a fork of ${fork.from.run} at ${fork.from.at}:`, columns, 2),
-          ...wrapText('  ', describeAmendment(fork.amendment), columns, 2),
+          ...wrapText('  ', forkChanges(fork), columns, 2),
         ]),
     `${verdict} · ${plural(sameFrames, 'record')} identical from the start`,
   ];
 };
+
+const forkChanges = ({ amendment, budget }: NonNullable<RunDiff['fork']>): string =>
+  [describeAmendment(amendment), ...(budget === undefined ? [] : [`budget: ${budgetText(budget) || 'none'}`])].join(
+    '; ',
+  );
 
 const cellLines = (cell: CellDiff, screen: Screen): readonly string[] => {
   const { paint, columns } = screen;

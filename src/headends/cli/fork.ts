@@ -9,7 +9,15 @@ import { UsageError } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
 import { openForRun, openToRead, resolveCell, resolveSummary } from './shared/find-and-open.ts';
 import { listOperations, operationRef } from './shared/operations.ts';
-import { agentsOptions, runOutputOptions, runArgument, textOption, workspaceOption } from './shared/options.ts';
+import {
+  agentsOptions,
+  budgetOf,
+  forkBudgetOptions,
+  runOutputOptions,
+  runArgument,
+  textOption,
+  workspaceOption,
+} from './shared/options.ts';
 import { excerpt } from './shared/sanitize-text.ts';
 
 const grants = { goal: true, result: true, note: true, history: true, share: true } satisfies Record<GrantName, true>;
@@ -32,6 +40,7 @@ export default defineCommand({
     'cloister show last --verbose     # lists the operations',
     'cloister fork last --at lead/4 --model openai/gpt-5-mini',
     'cloister fork last --at researcher --goal "Look only at DuckDB"',
+    'cloister fork last --at lead --budget-usd 0.10   # the whole run again',
   ],
   arguments: runArgument,
   options: {
@@ -44,6 +53,7 @@ export default defineCommand({
     model: textOption('<provider/model>', 'use this model for the agent at that point'),
     withoutGrant: grantsOption,
     goal: textOption('<text>', 'new goal; only if --at is the start of a cell'),
+    ...forkBudgetOptions,
     ...agentsOptions,
     ...workspaceOption,
     ...runOutputOptions,
@@ -52,10 +62,12 @@ export default defineCommand({
     const { runtime } = context;
     const { model, withoutGrant: withoutGrants, goal } = given;
     const { run, at } = await findPlace(given, runtime);
+    const budget = budgetOf(given);
     const changes = {
       ...(model === null ? {} : { model }),
       ...(withoutGrants.length === 0 ? {} : { withoutGrants }),
       ...(goal === null ? {} : { goal }),
+      ...(Object.keys(budget).length === 0 ? {} : { budget }),
     };
     return followRun(
       {

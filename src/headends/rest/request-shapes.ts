@@ -126,7 +126,7 @@ export const messageShape = withRules(
   },
 );
 
-export const forkShape: Shape<ForkRequest & { readonly budget?: Budget }> = named(
+export const forkShape: Shape<ForkRequest> = named(
   'Fork',
   object(
     {
@@ -141,7 +141,10 @@ export const forkShape: Shape<ForkRequest & { readonly budget?: Budget }> = name
         'Another goal. Only if `at` is the first cell of the run; for operators, the start of any cell.',
       ),
       model: about(text, 'For operators: `<provider>/<model>` for the agent at that point.'),
-      budget: about(namedBudget, 'Refused: a fork keeps the budget of its run. Start a new run to try another one.'),
+      budget: about(
+        namedBudget,
+        'Another budget, at most what your token and the agent allow. Only if `at` is the first cell of the run. What it does not name stays as it was.',
+      ),
       withoutGrants: about(
         listOf(oneOf('goal', 'result', 'note', 'history', 'share')),
         'For operators: grants that this agent loses.',

@@ -188,7 +188,7 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     tag: 'runs',
     summary: 'Start a run that keeps another one’s log up to an operation, and continues from there',
     description:
-      'The fork is a run of yours. It keeps the budget of its run, of which the kept part has spent its share; to try another budget, start a new run. Variables stay as they were, and so do models and grants, unless an operator changes them.',
+      'The fork is a run of yours. It keeps the budget of its run, of which the kept part has spent its share; only a fork at its first cell can have another one. Variables stay as they were, and so do models and grants, unless an operator changes them.',
     body: forkShape,
     replies: { 202: jsonReply('The fork has started.', begunShape) },
     answer: (call, { body }) => forkRun(service, call, body),
@@ -221,16 +221,11 @@ const refuseKey = ({ headers }: AdmittedRequest, why: string): void => {
 const forkRun = async (
   service: AgentService,
   call: AdmittedRequest,
-  { budget, ...fork }: Of<typeof forkShape>,
+  fork: Of<typeof forkShape>,
 ): Promise<RouteReply> => {
   const { caller } = call;
   const { summary } = await requireRun(service, call);
   refuseKey(call, 'each fork is a run of its own.');
-  if (budget !== undefined)
-    throw new CloisterError(
-      'request_unsupported',
-      'budget: a fork keeps the budget of its run, of which the kept part has spent its share. To try another budget, start a new run with it.',
-    );
   return acceptedReply(
     await leaveQueueOnDisconnect(call, (signal) => service.forkRun(caller, summary.run, fork, signal)),
   );

@@ -1,4 +1,5 @@
 // Numbers, sizes, money and times as people read them: the same on a terminal and on the page.
+import type { Budget } from '#contracts';
 
 /** Made once: `toLocaleString` looks its locale up each time, which a page with thousands of figures notices. */
 const counts = new Intl.NumberFormat('en-US');
@@ -35,6 +36,23 @@ export const formatDuration = (ms: number): string => {
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m${twoDigits(seconds % 60)}s`;
   return `${Math.floor(seconds / 3600)}h${twoDigits(Math.floor((seconds % 3600) / 60))}m`;
 };
+
+const budgetUnits = [
+  ['tokens', (tokens) => plural(tokens, 'token')],
+  ['usd', (usd) => `$${usd}`],
+  ['ms', formatDuration],
+  ['spawns', (agents) => plural(agents, 'agent')],
+  ['memory', (bytes) => `${formatBytes(bytes)} of memory`],
+] satisfies readonly (readonly [keyof Budget, (amount: number) => string])[];
+
+/** `200,000 tokens, $1`; empty: no limit. */
+export const budgetText = (budget: Budget): string =>
+  budgetUnits
+    .flatMap(([unit, write]) => {
+      const amount = budget[unit];
+      return amount === undefined ? [] : [write(amount)];
+    })
+    .join(', ');
 
 /** Local time, hours to seconds. */
 export const clockTime = (at: number): string => {

@@ -116,7 +116,6 @@ describe('a caller', () => {
     [{ withoutGrants: ['result'] }, 'request_unsupported'],
     [{ withoutGrants: ['everything'] }, 'request_invalid'],
     [{ env: { KEY: 'x' } }, 'request_invalid'],
-    [{ budget: { tokens: 9 } }, 'request_unsupported'],
     [{ budgetMax: { tokens: 9 } }, 'request_invalid'],
   ])('cannot change what is the operator’s: %j', async (more, code) => {
     const { start, fork, cloister } = await serve();
@@ -134,6 +133,18 @@ describe('a caller', () => {
       expect(await cloister.runs()).toHaveLength(1);
     },
   );
+
+  test('tries its run again with another budget, at most what its token allows', async () => {
+    const { start, fork, cloister } = await serve([caller('ana', { budget: { tokens: 50_000 } })]);
+    const { run, root, child } = await start('ana');
+    const forked = await fork('ana', run, { at: root, budget: { tokens: 40_000, ms: 60_000 } });
+    expect(forked.body).toMatchObject({ status: 'completed', budget: { tokens: 40_000, ms: 60_000 } });
+    const clamped = await fork('ana', run, { at: root, budget: { tokens: 90_000 } });
+    expect(clamped.body).toMatchObject({ status: 'completed', budget: { tokens: 50_000 } });
+    expect(codeOf(await fork('ana', run, { at: child, budget: { tokens: 9 } }))).toEqual([400, 'fork_invalid']);
+    expect(codeOf(await fork('ana', run, { at: root, budget: { tokens: -9 } }))[0]).toBe(400);
+    expect(await cloister.runs()).toHaveLength(3);
+  });
 
   test('is told that a fork has no key', async () => {
     const { start, server, cloister } = await serve();

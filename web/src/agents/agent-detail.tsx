@@ -4,7 +4,8 @@ import { Part } from '../panes/task-detail.tsx';
 import { mayAct, source } from '../state.ts';
 import { CopyButton, Problem } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { budgetText, isCall, listText } from './agent-facts.ts';
+import { budgetText } from '#headends/run-view';
+import { isCall, listText } from './agent-facts.ts';
 import type { AgentDetails, TopologyEdge } from './agent-facts.ts';
 
 type AgentDetailProps = {
@@ -52,7 +53,7 @@ const Facts = ({ name, agent, edges }: AgentDetailProps) => {
     ['Called by', listText(ends(true, true))],
     ['May write to', listText(agent?.messages) || listText(ends(false, false))],
     ['Topics', listText(agent?.topics)],
-    ['Budget', budgetText(agent?.budget)],
+    ['Budget', budgetText(agent?.budget ?? {})],
   ].filter(([, text]) => text !== '');
   return facts.length === 0 ? null : (
     <dl class="facts">

@@ -131,15 +131,3 @@ export const listText = (value: unknown): string => {
       .join(', ');
   return typeof value === 'string' || typeof value === 'number' || value === true ? String(value) : '';
 };
-
-/** `200,000 tokens, $1`. */
-export const budgetText = (budget: AgentDetails['budget']): string => {
-  if (budget == null) return '';
-  return Object.entries(budget)
-    .flatMap(([key, value]) => {
-      if (value === undefined) return [];
-      if (key === 'usd') return [`$${value}`];
-      return key === 'tokens' ? [`${count(value)} tokens`] : [`${key} ${count(value)}`];
-    })
-    .join(', ');
-};

@@ -1,11 +1,11 @@
 // The holders of tokens, for the operator: what each may do and spend, and what it has used.
 import type { Budget } from '#contracts';
-import { count, dateTime, money } from '#headends/run-view';
+import { budgetText, count, dateTime, money } from '#headends/run-view';
 import type { AllowanceFacts } from '../source.ts';
 import { source } from '../state.ts';
 import { Problem } from '../ui/parts.tsx';
 import { useLoaded } from '../ui/use-loaded.ts';
-import { budgetText, listText } from './agent-facts.ts';
+import { listText } from './agent-facts.ts';
 
 type CallerFacts = {
   readonly name: string;
@@ -65,7 +65,7 @@ const CallerRow = ({ caller }: { readonly caller: CallerFacts }) => {
         {watchOnly === true ? <span class="tag">looks only</span> : null}
       </td>
       <td>{listText(agents) || 'all'}</td>
-      <td>{budgetText(budget) || 'no limit'}</td>
+      <td>{budgetText(budget ?? {}) || 'no limit'}</td>
       <td>
         <Allowance allowance={caller.allowance ?? null} />
       </td>

@@ -27,13 +27,15 @@ const grantNames = ['result', 'goal', 'note', 'history', 'share'] as const;
 
 export const ChangeForm = ({ store }: Props) => {
   void store.version.value;
-  const cell = cellOf(store, address.value.cell) ?? rootOf(store);
+  const root = rootOf(store);
   const isOperator = me.value?.operator === true;
   const [kind, setKind] = useState<ChangeKind>(isOperator ? 'grant' : 'goal');
   const [value, setValue] = useState<Readonly<Record<string, string>>>({ grant: 'result' });
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const { op } = address.value;
+  // The budget is that of the whole run.
+  const cell = kind === 'budget' ? root : (cellOf(store, address.value.cell) ?? root);
   const choice: ChangeChoice = { kind, cell: cell?.cell ?? '', op, value, goal: cell?.goal ?? '' };
   const body = forkBody(choice);
   const run = async (): Promise<void> => {
@@ -64,14 +66,14 @@ export const ChangeForm = ({ store }: Props) => {
           type="button"
           class="button small"
           aria-pressed={one === kind}
-          disabled={!isOperator && one !== 'goal' && one !== 'again'}
+          disabled={!isOperator && (one === 'grant' || one === 'model')}
           onClick={() => setKind(one)}
         >
           {words}
         </button>
       ))}
       <Fields store={store} cell={cell} kind={kind} value={value} setValue={setValue} />
-      <Place store={store} cell={cell} isStart={kind === 'goal'} />
+      {kind === 'budget' ? null : <Place store={store} cell={cell} isStart={kind === 'goal'} />}
       <span class="grow" />
       {body === null || address.value.with !== '' ? null : (
         <CopyButton label="Copy the command" text={() => forkCommand(store.run, body)} />
@@ -80,7 +82,7 @@ export const ChangeForm = ({ store }: Props) => {
         {isBusy ? 'Starting…' : 'Run again'}
       </button>
       {isOperator ? null : (
-        <p class="small muted form-note">Grants, models and budgets can be changed with an operator’s token only.</p>
+        <p class="small muted form-note">Grants and models can be changed with an operator’s token only.</p>
       )}
       {error && (
         <div class="form-note">

@@ -33,7 +33,7 @@ export const forkBody = ({ kind, cell, op, value, goal }: ChangeChoice): ForkCha
       const [tokens, usd] = [Number(value['tokens'] ?? 0), Number(value['usd'] ?? 0)];
       const isSound = Number.isSafeInteger(tokens) && tokens >= 0 && Number.isFinite(usd) && usd >= 0;
       if (!isSound || (tokens === 0 && usd === 0)) return null;
-      return { at, budget: { ...(tokens > 0 ? { tokens } : {}), ...(usd > 0 ? { usd } : {}) } };
+      return { at: cell, budget: { ...(tokens > 0 ? { tokens } : {}), ...(usd > 0 ? { usd } : {}) } };
     }
     case 'again':
       return { at };

@@ -1,6 +1,6 @@
 // What differs between two runs, room by room, in words.
-import type { Amendment, CellDiff, CellSide, RunDiff } from '#contracts';
-import { count, money, plural } from '#headends/run-view';
+import type { Amendment, Budget, CellDiff, CellSide, RunDiff } from '#contracts';
+import { budgetText, count, money, plural } from '#headends/run-view';
 
 export type ChangedRow = {
   readonly room: string;
@@ -118,6 +118,7 @@ export const changedSentence = ({ cells, same, sameFrames }: RunDiff): string =>
 /** What was changed, as a question and as the name of a side. */
 export const amendmentWords = (
   amendment: Amendment | null,
+  budget: Budget | null = null,
 ): { readonly question: string; readonly strong: string; readonly side: string } => {
   if (amendment === null) return { question: '', strong: 'these two runs', side: 'beside it' };
   const { agent, model, withoutGrants = [], goal } = amendment;
@@ -126,6 +127,7 @@ export const amendmentWords = (
   if (model !== undefined) return { question: `${agent} had the model`, strong: model, side: 'with it' };
   if (goal !== undefined)
     return { question: `${agent} were asked`, strong: goal.replace(/\?$/u, ''), side: 'asked that' };
+  if (budget !== null) return { question: 'the budget had been', strong: budgetText(budget), side: 'within it' };
   return { question: `${agent} tried`, strong: 'again', side: 'once more' };
 };
 
@@ -134,14 +136,14 @@ export type ForkChange = {
   readonly goal?: string;
   readonly model?: string;
   readonly withoutGrants?: readonly string[];
-  readonly budget?: { readonly tokens?: number; readonly usd?: number };
+  readonly budget?: Budget;
 };
 
 const quote = (text: string): string =>
   /^[\w./:@-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The same on the command line. */
-export const forkCommand = (run: string, { at, goal, model, withoutGrants = [] }: ForkChange): string =>
+export const forkCommand = (run: string, { at, goal, model, withoutGrants = [], budget }: ForkChange): string =>
   [
     'cloister',
     'fork',
@@ -151,4 +153,5 @@ export const forkCommand = (run: string, { at, goal, model, withoutGrants = [] }
     ...withoutGrants.flatMap((grant) => ['--without-grant', quote(grant)]),
     ...(model === undefined ? [] : ['--model', quote(model)]),
     ...(goal === undefined ? [] : ['--goal', quote(goal)]),
+    ...Object.entries(budget ?? {}).map(([unit, most]) => `--budget-${unit} ${most}`),
   ].join(' ');

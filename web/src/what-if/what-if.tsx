@@ -144,7 +144,11 @@ const wordsOf = (diff: RunDiff | null, one: RunStore, other: RunStore | null) =>
     const agent = (cellOf(one, address.value.cell) ?? rootOf(one))?.agent ?? '';
     return { question: 'something had been different in', strong: agent, one: 'as it was', other: 'changed' };
   }
-  const { question, strong, side } = amendmentWords(amendment);
+  const [budget, before] = (isFirst ? [one, other] : [other, one]).map(({ facts }) => facts.value?.budget ?? null);
+  const { question, strong, side } = amendmentWords(
+    amendment,
+    JSON.stringify(budget) === JSON.stringify(before) ? null : budget,
+  );
   return { question, strong, one: isFirst ? side : 'as it was', other: isFirst ? 'as it was' : side };
 };
 
@@ -203,7 +207,7 @@ const Changed = ({ one, other, diff, titles }: ChangedProps) => {
         {fork && (
           <CopyButton
             label="Copy the command"
-            text={() => forkCommand(fork.from.run, { at: fork.from.at, ...fork.amendment })}
+            text={() => forkCommand(fork.from.run, { at: fork.from.at, ...fork.amendment, budget: fork.budget })}
           />
         )}
       </Head>

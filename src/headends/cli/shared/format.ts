@@ -16,7 +16,7 @@ export const describeAmendment = ({ agent, model, withoutGrants = [], goal }: Am
     ...withoutGrants.map((grant) => `without the grant ${grant}`),
     ...(goal === undefined ? [] : [`with the goal "${excerpt(goal, 60)}"`]),
   ];
-  return changes.length === 0 ? 'nothing changed' : `${agent} ${changes.join(', ')}`;
+  return changes.length === 0 ? 'no agent changed' : `${agent} ${changes.join(', ')}`;
 };
 
 type WindowTrim = {

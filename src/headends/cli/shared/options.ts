@@ -102,6 +102,15 @@ export const budgetOptions = {
   budgetMs: valueOption('<n>', 'maximum time in milliseconds, instead of `budget.time`', (text) => wholeNumber(text)),
 };
 
+/** Of a fork: what is not named stays as it was. */
+export const forkBudgetOptions = {
+  budgetTokens: valueOption('<n>', 'maximum tokens; only if --at is the first cell of the run', (text) =>
+    wholeNumber(text),
+  ),
+  budgetUsd: valueOption('<n>', 'maximum cost in US dollars; the same', (text) => decimal(text)),
+  budgetMs: valueOption('<n>', 'maximum time in milliseconds; the same', (text) => wholeNumber(text)),
+};
+
 type BudgetValues = {
   readonly budgetTokens: number | null;
   readonly budgetUsd: number | null;
