@@ -5,14 +5,8 @@ import type { InlineConfig, Plugin } from 'vite';
 const root = fileURLToPath(new URL('.', import.meta.url));
 const runView = fileURLToPath(new URL('../src/headends/run-view/index.ts', import.meta.url));
 
-/** Few files, each with what is shown together, compress better than many: the page, and what others need of what shows a run. */
-const groups = [
-  { name: 'page', tags: ['$initial' as const] },
-  {
-    name: 'run',
-    test: /src\/(?:run-views|rooms|xray|what-if|ui|panes\/(?:audit|crossings|summary|transcript|windows))/u,
-  },
-];
+/** Two files, the page and all that it loads later, compress better than many. */
+const groups = [{ name: 'page', tags: ['$initial' as const] }];
 
 /** All styles come with the page, and every other file needs only the page: `import()` has nothing to load before. */
 const plainImport: Plugin = {

@@ -6,7 +6,7 @@ import { questionEnd } from '../questions/question-words.ts';
 import type { RunStore } from '../run-store.ts';
 import { agents, announcement, mayAct, me, questions } from '../state.ts';
 import { Problem, Status, statusLooks } from '../ui/parts.tsx';
-import { later, loadMoreViews } from '../ui/later.tsx';
+import { later } from '../ui/later.tsx';
 import { RetryNotice } from '../ui/retry-notice.tsx';
 import { actionProblem, busy, resumeRun, stopped } from './actions.ts';
 import { MessageFiles } from './message-files.tsx';
@@ -23,7 +23,7 @@ type VersionProps = { readonly versions?: readonly string[] | undefined };
 
 const shownItems = 200;
 
-const QuestionCard = later(loadMoreViews, 'QuestionCard');
+const QuestionCard = later('QuestionCard');
 
 export const Turn = ({ store, versions }: TurnProps & VersionProps) => {
   void store.version.value;

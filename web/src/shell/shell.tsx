@@ -1,18 +1,18 @@
 // The frame of the page: header, the view that the address names, key hints.
 import { address } from '../address.ts';
 import { announcement, me, problem } from '../state.ts';
-import { later, loadMoreViews, loadRunViews } from '../ui/later.tsx';
+import { later } from '../ui/later.tsx';
 import { Header } from './header.tsx';
 import { KeyBar } from './key-bar.tsx';
 import { SignIn } from './sign-in.tsx';
 import { Workbench } from './workbench.tsx';
 import { Busy } from '../ui/parts.tsx';
 
-const Runs = later(loadMoreViews, 'Runs');
-const Agents = later(loadMoreViews, 'Agents');
-const Questions = later(loadMoreViews, 'Questions');
-const WhatIf = later(loadRunViews, 'WhatIf');
-const XrayPage = later(loadRunViews, 'XrayPage');
+const Runs = later('Runs');
+const Agents = later('Agents');
+const Questions = later('Questions');
+const WhatIf = later('WhatIf');
+const XrayPage = later('XrayPage');
 
 export const Shell = () => (
   <div class="shell">

@@ -7,7 +7,7 @@ import { Chat } from '../chat/chat.tsx';
 import { outgoing } from '../chat/outbox.ts';
 import type { RunStore } from '../run-store.ts';
 import { agents, run } from '../state.ts';
-import { later, loadMoreViews, loadRunViews } from '../ui/later.tsx';
+import { later } from '../ui/later.tsx';
 import { Busy, capitalized, Problem } from '../ui/parts.tsx';
 import { RetryNotice } from '../ui/retry-notice.tsx';
 import { newestRuns, useNewestRuns } from './newest-runs.ts';
@@ -16,17 +16,17 @@ import { FirstVisit, Welcome } from './welcome.tsx';
 export type PaneProps = { readonly store: RunStore };
 
 const views: Readonly<Record<Pane, ComponentType<PaneProps>>> = {
-  rooms: later(loadRunViews, 'Rooms'),
-  tree: later(loadMoreViews, 'Tree'),
-  tasks: later(loadMoreViews, 'Tasks'),
-  mail: later(loadMoreViews, 'Mail'),
-  transcript: later(loadRunViews, 'TranscriptPane'),
-  windows: later(loadRunViews, 'Windows'),
-  summary: later(loadRunViews, 'Summary'),
-  audit: later(loadRunViews, 'Audit'),
+  rooms: later('Rooms'),
+  tree: later('Tree'),
+  tasks: later('Tasks'),
+  mail: later('Mail'),
+  transcript: later('TranscriptPane'),
+  windows: later('Windows'),
+  summary: later('Summary'),
+  audit: later('Audit'),
 };
 
-const Inspector = later(loadRunViews, 'Inspector');
+const Inspector = later('Inspector');
 
 /** Which of the panes a narrow screen shows: at first, the one that the address is about. */
 const narrowPane = signal<'chat' | 'run' | 'xray' | null>(null);

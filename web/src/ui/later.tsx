@@ -3,28 +3,23 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ComponentType } from 'preact';
 import { Busy } from './parts.tsx';
 
-type PropsOf<V> = V extends ComponentType<infer P> ? P & object : never;
+type Views = typeof import('../views.ts');
+type View<N extends keyof Views> = Views[N] extends ComponentType<infer P> ? ComponentType<P & object> : never;
 
-/** `Meanwhile`: what is shown until then. */
-export const later = <M, N extends keyof M>(
-  load: () => Promise<M>,
-  name: N,
-  Meanwhile: ComponentType<PropsOf<M[N]>> = Busy,
-): ComponentType<PropsOf<M[N]>> => {
-  type View = ComponentType<PropsOf<M[N]>>;
-  let loaded: View | undefined;
-  return (props) => {
-    const [Loaded, setLoaded] = useState<View | undefined>(() => loaded);
+/** Until then, it is shown as busy. */
+export const later = <N extends keyof Views>(name: N): View<N> => {
+  type Loaded = ComponentType<object>;
+  let loaded: Loaded | undefined;
+  const Later: Loaded = (props) => {
+    const [Shown, setShown] = useState<Loaded | undefined>(() => loaded);
     useEffect(() => {
       const show = async (): Promise<void> => {
-        loaded = (await load())[name] as View;
-        setLoaded(() => loaded);
+        loaded = (await import('../views.ts'))[name] as Loaded;
+        setShown(() => loaded);
       };
-      if (Loaded === undefined) void show();
+      if (Shown === undefined) void show();
     }, []);
-    return Loaded === undefined ? <Meanwhile {...props} /> : <Loaded {...props} />;
+    return Shown === undefined ? <Busy /> : <Shown {...props} />;
   };
+  return Later as View<N>;
 };
-
-export const loadRunViews = () => import('../run-views.ts');
-export const loadMoreViews = () => import('../more-views.ts');

@@ -11,7 +11,7 @@ import type { Span } from './text-pieces.ts';
 /** The prompt as one bar, each part as long as it is large. */
 export const OriginBar = ({ parts, bytes }: Pick<RequestView, 'parts' | 'bytes'>) => (
   <div
-    class="bar origin-bar"
+    class={parts.length < 100 ? 'bar origin-bar' : 'bar'}
     role="img"
     aria-label={groupParts(parts)
       .map((one) => `${one.name} ${count(one.bytes)} bytes`)
