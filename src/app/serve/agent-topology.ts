@@ -1,7 +1,7 @@
 // The agents of a caller as a graph: who calls, starts and writes to whom.
 //
 //   topology-of-caller. Only the agents that the caller may use are described, and those below them named; the operator is told about
-//       all of them, and what `cloister check` finds.
+//       all of them, and what `cloister check` finds. No list names any other agent.
 import type { Agent, AgentFacts, AgentTopology, Caller, TopologyCheck, TopologyEdge } from '#contracts';
 
 export const describeTopology = (
@@ -12,8 +12,13 @@ export const describeTopology = (
   const all = [...byName(agents).values()];
   const described = operator === true ? all : all.filter(({ name }) => agents.some((one) => one.name === name));
   const { worstCase, warnings } = (operator === true ? checked : null) ?? { worstCase: null, warnings: [] };
-  return { agents: described.map(factsOf), edges: all.flatMap((one) => edgesOf(one, all)), worstCase, warnings };
+  const isKnown = (name: string): boolean => mailRoles.includes(name) || all.some((one) => one.name === name);
+  const facts = described.map((one) => factsOf(one, operator === true ? () => true : isKnown));
+  return { agents: facts, edges: all.flatMap((one) => edgesOf(one, all)), worstCase, warnings };
 };
+
+/** Whom `messages` can list besides names. */
+const mailRoles: readonly string[] = ['parent', 'children', 'siblings'];
 
 /** With all agents below them. Of two with one name, the first. */
 const byName = (agents: readonly Agent[]): ReadonlyMap<string, Agent> => {
@@ -54,7 +59,8 @@ const edgesOf = (agent: Agent, all: readonly Agent[]): readonly TopologyEdge[] =
   ];
 };
 
-const factsOf = (agent: Agent): AgentFacts => {
+/** `isKnown`: whether the caller may know an agent of that name. */
+const factsOf = (agent: Agent, isKnown: (name: string) => boolean): AgentFacts => {
   const { name, description, resources, children, permissions, team, definition, caps } = agent;
   const { builtins, tools, servers, sources, models } = resources;
   const { hear, say } = permissions.topics;
@@ -72,7 +78,7 @@ const factsOf = (agent: Agent): AgentFacts => {
     agents: startedBy(agent).map(({ to }) => to.name),
     team: team !== null,
     topics: [...new Set([...hear, ...say])],
-    messages: permissions.messages,
+    messages: permissions.messages?.filter(isKnown) ?? null,
     approve: Object.keys(definition.approve ?? {}),
     budget: caps.budget,
   };

@@ -21,6 +21,7 @@ const serve = async () => {
     ...common,
     name: 'lead',
     agents: [scout, aide],
+    messages: ['parent', 'children', 'aide', 'other'],
     budget: { tokens: 9000 },
     approve: ['scout'],
   });
@@ -54,7 +55,8 @@ test('a caller is told about the agents that it may use, and the names of those 
       agents: ['scout', 'aide'],
       team: false,
       topics: [],
-      messages: null,
+      // That there is an `other` is not for everybody to know.
+      messages: ['parent', 'children', 'aide'],
       approve: ['scout'],
       budget: { tokens: 9000 },
     },
@@ -77,6 +79,7 @@ test('an operator is told about all of them, and what the check finds, which is 
   const { agents, topology } = await get('boss');
   expect(agents.map(({ name }: any) => name)).toEqual(['lead', 'other', 'scout', 'aide']);
   expect(agents.find(({ name }: any) => name === 'scout').tools).toEqual(['read_file']);
+  expect(agents[0].messages).toEqual(['parent', 'children', 'aide', 'other']);
   expect(topology).toMatchObject({ worstCase: { agents: 3, tokens: 9000 }, warnings: ['lead: no timeout'] });
   expect(topology.edges).toContainEqual({ from: 'other', to: 'scout', kind: 'calls' });
   await get('boss');
