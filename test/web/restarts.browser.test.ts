@@ -39,9 +39,10 @@ const hasFourCrossings = (page: Page): Promise<void> =>
 const startServer = async (
   folder: string,
   port: number,
+  token = operatorToken,
 ): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
   const file = fileURLToPath(new URL('server-process.ts', import.meta.url));
-  const args = [folder, String(port), hashToken(operatorToken)];
+  const args = [folder, String(port), hashToken(token)];
   const child = fork(file, args, { execArgv: ['--conditions=cloister-source'], stdio: 'inherit' });
   onTestFinished(() => void child.kill('SIGKILL'));
   const [url] = (await once(child, 'message')) as [string];
@@ -151,6 +152,29 @@ describe.skipIf(browserMissing !== null)('a run that is watched', () => {
     await standsAs(page, 'Completed in');
     await turnOf(page).getByText(wholeAnswer[1]!, { exact: true }).waitFor();
     expect(await textsIn(page)).toEqual(wholeAnswer);
+    expect(readFileSync(join(folder, 'askers'), 'utf8').trim().split('\n')).toEqual(['lead', 'clerk', 'lead']);
+  });
+
+  // invariant: outbox-once
+  test('starts once, with its message, although the studio that comes back has another link', async () => {
+    const folder = newTemporaryFolder();
+    writeFileSync(join(folder, 'open'), '');
+    const first = await startServer(folder, 0);
+    const { page } = await openTab(`${first.url}/#token=${operatorToken}&/chat?agent=lead`);
+    await chatOf(page).getByRole('textbox').first().waitFor();
+    await kill(first.child);
+    await askIn(page, 'When?');
+    const token = 'clo_newer_newer_newer_newer_newer_newer';
+    const refused = page.waitForResponse((reply) => reply.request().method() === 'POST' && reply.status() === 401);
+    await startServer(folder, Number(new URL(first.url).port), token);
+    await refused;
+    await page.getByRole('heading', { name: 'This link has expired. Start studio again.' }).waitFor();
+    await page.getByText('Or paste a token.').waitFor();
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await standsAs(page, 'Completed in');
+    await turnOf(page).getByText(wholeAnswer[1]!, { exact: true }).waitFor();
+    expect(await chatOf(page).locator('.person-message').allInnerTexts()).toEqual([expect.stringContaining('When?')]);
     expect(readFileSync(join(folder, 'askers'), 'utf8').trim().split('\n')).toEqual(['lead', 'clerk', 'lead']);
   });
 });

@@ -67,7 +67,8 @@ const deliver = async (message: OutgoingMessage): Promise<void> => {
       if (isWanted()) arrived(message, started);
       return;
     } catch (error) {
-      if (!isWanted()) return;
+      // Whoever opens the page again, as the same caller, sends it.
+      if (!isWanted() || (error as SourceProblem).status === 401) return;
       const why = passingReason(error as SourceProblem);
       if (why === null) {
         takeBack();

@@ -10,12 +10,14 @@ export const SignIn = ({ error }: { readonly error: SourceProblem }) => {
     storeToken(token.trim());
     location.reload();
   };
-  const isRefused = error.status === 401 || error.code === 'token_missing';
+  const isExpired = error.status === 401;
+  // What a server suggests then is for programs.
+  const suggestion = isExpired ? 'Or paste a token.' : error.suggestion;
   return (
     <div class="first-visit">
-      <h1>{error.status === 401 ? 'This link has expired. Start studio again.' : error.message}</h1>
-      {error.suggestion === '' ? null : <p>{error.suggestion}</p>}
-      {isRefused ? (
+      <h1>{isExpired ? 'This link has expired. Start studio again.' : error.message}</h1>
+      {suggestion === '' ? null : <p>{suggestion}</p>}
+      {isExpired || error.code === 'token_missing' ? (
         <form class="sign-in" onSubmit={enter}>
           <label>
             Token <input name="token" type="password" autocomplete="off" required />

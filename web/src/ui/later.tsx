@@ -3,7 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ComponentType } from 'preact';
 import { Busy } from './parts.tsx';
 
-type Views = typeof import('../views.ts');
+const loadViews = () => import('../views.ts');
+
+type Views = Awaited<ReturnType<typeof loadViews>>;
 type View<N extends keyof Views> = Views[N] extends ComponentType<infer P> ? ComponentType<P & object> : never;
 
 /** Until then, it is shown as busy. */
@@ -14,7 +16,7 @@ export const later = <N extends keyof Views>(name: N): View<N> => {
     const [Shown, setShown] = useState<Loaded | undefined>(() => loaded);
     useEffect(() => {
       const show = async (): Promise<void> => {
-        loaded = (await import('../views.ts'))[name] as Loaded;
+        loaded = (await loadViews())[name] as Loaded;
         setShown(() => loaded);
       };
       if (Shown === undefined) void show();
