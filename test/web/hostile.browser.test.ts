@@ -76,6 +76,44 @@ const check = async (page: Page, where: string): Promise<void> => {
   expect(await page.evaluate<readonly string[]>(foreignElements), where).toEqual([]);
 };
 
+test.skipIf(browserMissing !== null)(
+  'what a hole would show is found: scripts, elements, attributes and links',
+  async () => {
+    const context = await newContext();
+    await context.addInitScript(watchForScripts);
+    const { link } = await openHostile();
+    const { page, complaints } = await openTabIn(context, link(operatorToken, '/runs'));
+    await check(page, 'nothing is planted yet');
+    // As a view would that made markup from a text: the policy refuses it, and is heard.
+    await page.evaluate(`try { document.body.innerHTML += '<b onclick="pwned()">'; } catch {}`);
+    await until(page, 'seen.length === 1');
+    expect(await page.evaluate('seen')).toEqual([expect.stringContaining('require-trusted-types-for')]);
+    expect(complaints).toHaveLength(1);
+    await page.evaluate('pwned()');
+    expect(await page.evaluate('seen.length')).toBe(2);
+    // The page refuses these too, so they are tried where there is no policy.
+    const { page: empty } = await openTabIn(context, 'about:blank');
+    for (const [tag, name, value, words] of [
+      ['iframe', 'title', 'x', 'iframe'],
+      ['a', 'href', 'javascript:pwned()', 'a href=javascript:pwned()'],
+      ['img', 'src', 'https://elsewhere.example/x.png', 'img src=https://elsewhere.example/x.png'],
+      ['b', 'onclick', 'pwned()', 'b onclick=pwned()'],
+      ['p', 'style', 'background: url(/x)', 'p style=background: url(/x)'],
+    ]) {
+      await empty.evaluate(
+        ([one, key, text]) => {
+          const { document } = globalThis as any;
+          const element = document.createElement(one);
+          element.setAttribute(key, text);
+          document.body.append(element);
+        },
+        [tag!, name!, value!],
+      );
+      expect(await empty.evaluate<readonly string[]>(foreignElements)).toContain(words);
+    }
+  },
+);
+
 describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
   test('as goals, answers, Markdown, arguments, outputs, errors, descriptions and file names stay text', async () => {
     expect(new Set(xssPayloads).size).toBe(1_000);
