@@ -35,6 +35,7 @@ const nextStepLines = (
       : [
           `  npx cloister ${shellWord(first)} "What should we find out?"`,
           `  npx cloister ${shellWord(first)} --help`,
+          '  npx cloister studio',
           `  npx cloister serve --agent ${shellWord(first)}`,
         ]),
   ];

@@ -236,6 +236,7 @@ Next steps:
   npx cloister check
   npx cloister lead.ai "What should we find out?"
   npx cloister lead.ai --help
+  npx cloister studio
   npx cloister serve --agent lead.ai
 `,
   });
