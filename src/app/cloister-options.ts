@@ -2,7 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import { amount, checkShape, listOf, mapOf, object, oneOf, orNull, string, valueOf, whole } from '#base/shapes';
 import type { Shape } from '#base/shapes';
-import type { Agent, Clock, Ids, Model, Retention } from '#contracts';
+import type { Agent, Clock, Ids, IndeterminatePolicy, Model, Retention } from '#contracts';
 import { modelShape } from '#core/orchestration';
 import { retentionDefault } from '#app/conversations';
 import type { QuestionHandler } from './question-handler.ts';
@@ -44,6 +44,12 @@ export type CloisterOptions = {
   /** How long the tool servers of an agent that waits for a person stay open; its next call opens them again. Default: 5 minutes. */
   readonly serverIdleMs?: number;
   /**
+   * What happens, when a run is resumed, to calls that must not be repeated and were in flight when it was interrupted. `continue`: the
+   * model is told that their outcome is unknown. `ask`: a person is asked first whether to call again. `fail`: the agent that made the
+   * call ends as failed. Default: `indeterminate` in the config, if a config is read; otherwise `continue`.
+   */
+  readonly indeterminate?: IndeterminatePolicy;
+  /**
    * Called with each question of a run in this process, once it is on disk. Returns an answer, or undefined to leave the question open
    * for people. If it throws, the question stays open too.
    */
@@ -73,6 +79,7 @@ const optionsShape = {
     preconnect: any,
     offline: any,
     onQuestion: { ...valueOf<never>('a function', (value) => typeof value === 'function') },
+    indeterminate: oneOf('continue', 'ask', 'fail'),
     clock: any,
     ids: any,
     stallClock: any,

@@ -1,7 +1,7 @@
 // Composition root: the only file that knows all parts.
 import { resolve } from 'node:path';
 import { CloisterError, recordFormats, Semaphore } from '#base';
-import type { Agent, Cloister, RunStartInfo } from '#contracts';
+import type { Agent, Cloister, IndeterminatePolicy, RunStartInfo } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
 import type { Configs } from '#app/agents';
@@ -64,6 +64,7 @@ export const openConfigured = async (
     resources,
     startInfo: runStartInfo(options),
     recordedBy: { format: recordFormats.newest, build: buildName() },
+    indeterminate: options.indeterminate ?? (await configuredPolicy(options, configs)),
     conversationSettings,
     serverIdleMs: options.serverIdleMs,
     onQuestion: options.onQuestion,
@@ -85,6 +86,13 @@ const resolveDefaultAgent = async (options: CloisterOptions, configs: Configs): 
   if (options.agents.every((agent) => typeof agent !== 'string')) return null;
   return configs.defaultAgent();
 };
+
+/** If all agents are in code, no config is read. */
+const configuredPolicy = async (
+  { agents }: CloisterOptions,
+  configs: Configs,
+): Promise<IndeterminatePolicy | undefined> =>
+  agents.every((agent) => typeof agent !== 'string') ? undefined : ((await configs.indeterminatePolicy()) ?? undefined);
 
 /** A later command can load agents from paths again. Only the program itself knows agents that are in code. */
 const runStartInfo = ({ agents, config, cwd = process.cwd() }: CloisterOptions): RunStartInfo | undefined => {

@@ -104,11 +104,19 @@ export const checkServedFiles = async (
   };
 };
 
-const openAgents = async ({ agents, memory, workspace, config }: ServeOptions, configs: Configs): Promise<Cloister> => {
+const openAgents = async (
+  { agents, memory, workspace, config, indeterminate }: ServeOptions,
+  configs: Configs,
+): Promise<Cloister> => {
   const paths: string[] = [];
   for (const agent of agents) paths.push(await resolveAgentPath(agent, configs));
   const storage = memory ? ({ store: 'memory' } as const) : { workspace };
-  const options = { agents: paths, ...storage, ...(config === null ? {} : { config }) };
+  const options = {
+    agents: paths,
+    ...storage,
+    ...(config === null ? {} : { config }),
+    ...omitUndefined({ indeterminate }),
+  };
   return openConfigured(options, { configs });
 };
 

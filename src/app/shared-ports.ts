@@ -1,6 +1,15 @@
 // What all runs of one Cloister share.
 import type { RecordedBy, Semaphore } from '#base';
-import type { CellFolders, Clock, Ids, RunStartInfo, SharedRunPorts, Store, Validate } from '#contracts';
+import type {
+  CellFolders,
+  Clock,
+  Ids,
+  IndeterminatePolicy,
+  RunStartInfo,
+  SharedRunPorts,
+  Store,
+  Validate,
+} from '#contracts';
 import type { AgentList } from './agent-list.ts';
 import type { AgentResources } from '#app/agents';
 import type { SchemaProblems } from './check-schemas.ts';
@@ -21,6 +30,8 @@ export type SharedPorts = SchemaProblems & {
   readonly startInfo: RunStartInfo | undefined;
   /** This build, and the format of the runs it starts. */
   readonly recordedBy: RecordedBy;
+  /** What happens to calls that a crash has interrupted. Default: `continue`. */
+  readonly indeterminate?: IndeterminatePolicy | undefined;
   /** How conversations and checkpoints are stored; by default without files. */
   readonly conversationSettings?: ConversationSettings;
   /** How long the tool servers of a cell that waits for people stay open. Default: 5 minutes. */
@@ -35,13 +46,14 @@ export type SharedPorts = SchemaProblems & {
 
 /** `agents`: those that are registered, at any time. */
 export const sharedRunPorts = (shared: SharedPorts, agents: AgentList): SharedRunPorts => {
-  const { store, clock, ids, workspaces, validate, recordedBy, startInfo, lanes } = shared;
+  const { store, clock, ids, workspaces, validate, recordedBy, indeterminate, startInfo, lanes } = shared;
   return {
     clock,
     ids,
     workspaces,
     validate,
     recordedBy,
+    indeterminate,
     started: startInfo,
     windowLimitFor: (agent) => agents.windowLimitFor(agent),
     groupTokens: (agent) => agents.groupTokens(agent),

@@ -11,7 +11,7 @@ import type { RunId } from './ids.ts';
  * run: the shape of records, the error codes, and the rules, estimates and texts in `core/rules/recorded-versions.ts`. Format 5 is
  * the first that is kept; nobody outside has an earlier one.
  */
-export const recordFormats = { oldest: 5, newest: 8 };
+export const recordFormats = { oldest: 5, newest: 9 };
 
 /** Which format a record has, and the name and version of the program that wrote it. */
 export type RecordedBy = { readonly format: number; readonly build: string };

@@ -14,6 +14,7 @@ import type { LiveEvent } from './event.ts';
 import type { SpawnIdentity } from './mail.ts';
 import type { Attempt, Segment } from './segment.ts';
 import type { TeamPart } from './team.ts';
+import type { IndeterminatePolicy } from './tool.ts';
 
 /** What was fixed when the cell was created. */
 interface CellBirth {
@@ -69,6 +70,8 @@ export interface CellPort extends CellBirth {
   askedMs(child: ChildOperation): number;
   /** Whether the run was forked after this operation settled, and before the next one begins (on replay: began). */
   isForkedSince(no: number): boolean;
+  /** What the operator wants for this operation, whose outcome a crash has left unknown. */
+  indeterminatePolicy(no: number): IndeterminatePolicy;
   /** Whether the cell is stopped when the next operation begins (on replay: began). */
   readonly isStopped: boolean;
   /** Recorded with the frame of the next `begin`. `shown`: the window, for those who are allowed to see it. */

@@ -4,6 +4,7 @@ import type { SpawnCaps } from './agent-file.ts';
 import type { ApprovalRule } from './approval.ts';
 import type { Price } from './model.ts';
 import type { SlackConfig } from './slack-config.ts';
+import type { IndeterminatePolicy } from './tool.ts';
 import type { VendorType } from './vendors.ts';
 
 /** Facts about a model. Missing ones come from the price data or are unknown. */
@@ -93,6 +94,8 @@ export type ConfigLayer = {
   readonly spawns?: Partial<SpawnCaps>;
   /** The tools that a person must allow, and who may answer. */
   readonly approve?: Readonly<Record<string, ApprovalRule>>;
+  /** What happens to calls that a crash has interrupted. */
+  readonly indeterminate?: IndeterminatePolicy;
   /** The app with which agents answer in Slack. */
   readonly slack?: SlackConfig;
 };

@@ -144,6 +144,8 @@ export type DurableEvent = Base &
         readonly args: JsonObject;
         readonly sha256: string;
         readonly why: Question['why'];
+        /** The call was in flight during a crash and may have taken effect. */
+        readonly indeterminate?: true;
         /** How many people must allow it. */
         readonly need: number;
         readonly until: number;

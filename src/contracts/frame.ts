@@ -10,7 +10,7 @@ import type { Attempt } from './segment.ts';
 import type { DeadLetter, SpawnIdentity } from './mail.ts';
 import type { Question, Ruling } from './question.ts';
 import type { TeamPart } from './team.ts';
-import type { RetrySafety } from './tool.ts';
+import type { IndeterminatePolicy, RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
 import type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
 
@@ -105,9 +105,16 @@ export type FrameRecord =
   | { readonly type: 'again'; readonly op: number; readonly uncertain: Amounts }
   /**
    * `build` continues the run after a crash, in the run's own format. For `downMs` nothing happened, and no working time counts.
-   * `env`: as in `open`, the variables that it was given values for now.
+   * `env`: as in `open`, the variables that it was given values for now. `indeterminate`: the operator's policy for calls that were in
+   * flight, from here to the next resume; absent: `continue`.
    */
-  | { readonly type: 'resume'; readonly downMs: number; readonly build: string; readonly env?: readonly string[] }
+  | {
+      readonly type: 'resume';
+      readonly downMs: number;
+      readonly build: string;
+      readonly env?: readonly string[];
+      readonly indeterminate?: Exclude<IndeterminatePolicy, 'continue'>;
+    }
   /**
    * The frames before this one come from another run; from here on, the amendment applies. `caller`: the caller that requested it, on
    * a server.

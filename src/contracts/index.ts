@@ -200,6 +200,7 @@ export type {
   ListedTools,
   MailTool,
   NamedSource,
+  IndeterminatePolicy,
   RetrySafety,
   StoredOutput,
   ToolDefinition,

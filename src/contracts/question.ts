@@ -11,6 +11,8 @@ export type Question = {
   readonly argsHash: Hash;
   /** `tool`: the tool is marked. `agent`: the agent asks a person. `client`: a tool of the client that started the run. */
   readonly why: 'tool' | 'agent' | 'client';
+  /** Set if the call was in flight during a crash, so it may have taken effect: the number of the operation whose outcome is unknown. */
+  readonly unknown?: number;
   /** Who may answer, and how many people must allow the call. Absent: the caller of the run, alone. */
   readonly rule?: ApprovalRule;
 };
@@ -86,6 +88,8 @@ export type QuestionReport = {
   readonly args: JsonObject;
   readonly sha256: string;
   readonly why: Question['why'];
+  /** The call was in flight during a crash and may have taken effect. Allowing it makes it again. */
+  readonly indeterminate?: true;
   readonly askedAt: number;
   /** When it counts as denied. */
   readonly until: number;

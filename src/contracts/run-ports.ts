@@ -5,6 +5,7 @@ import type { LiveEvent } from './event.ts';
 import type { RunStartInfo } from './fork.ts';
 import type { Frame, PassedOverModel } from './frame.ts';
 import type { WindowLimit } from './segment.ts';
+import type { IndeterminatePolicy } from './tool.ts';
 import type { CellFolders, RunLog } from './store.ts';
 import type { Clock, Ids, Redact, SessionResources, StallMeter, Validate } from './world.ts';
 
@@ -32,6 +33,8 @@ export type SharedRunPorts = {
   readonly validate: Validate;
   /** The build that records, and the format of the runs it starts. Default: the newest format, and a build without a name. */
   readonly recordedBy?: RecordedBy | undefined;
+  /** What becomes of calls that were in flight when a run that it resumes was interrupted. Default: `continue`. */
+  readonly indeterminate?: IndeterminatePolicy | undefined;
   /** How its runs are started, so that they can be resumed with the same agents. */
   readonly started?: RunStartInfo | undefined;
   /** The context window of an agent, if its definition or the config sets it. */

@@ -4,6 +4,12 @@ import type { ArgsOf, Schema } from './schema.ts';
 /** Whether a tool call may be retried after a crash: always, with the same key, or never. */
 export type RetrySafety = 'free' | 'keyed' | 'never';
 
+/**
+ * What happens to a call that must not be repeated and was in flight during a crash. `continue`: the model is told that its outcome is
+ * unknown. `ask`: a person is asked first whether to call again. `fail`: the agent that made the call ends as failed.
+ */
+export type IndeterminatePolicy = 'continue' | 'ask' | 'fail';
+
 /** What a tool returns: text, or any JSON. The long forms say which one it is. */
 export type ToolOutput =
   | Json
@@ -21,7 +27,7 @@ export type ToolDefinition = {
   readonly instructions?: string;
   /** The schema of the arguments, an object. Arguments that do not fit are refused before `execute` is called. */
   readonly inputSchema: Schema;
-  /** Default: `never`, and after a crash during a call the model gets `indeterminate`. */
+  /** Default: `never`; after a crash during a call, the operator's `IndeterminatePolicy` decides. */
   readonly repeat?: RetrySafety;
   /** Time for one call. Default: `toolTimeout` of the agent. */
   readonly timeoutMs?: number;

@@ -125,6 +125,7 @@ const partShapes = {
   plain: listOf(variableName),
   spawns: spawnCapsShape,
   approve: approvalRulesShape,
+  indeterminate: oneOf('continue', 'ask', 'fail'),
   slack: slackConfigShape,
 } as const satisfies ShapeFields;
 
@@ -141,6 +142,7 @@ export type CheckedConfig = Pick<
   | 'plain'
   | 'spawns'
   | 'approve'
+  | 'indeterminate'
   | 'slack'
 > & {
   /** The path of a file with tool servers, in the format of other programs. */
@@ -193,6 +195,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
       : readWhole(partShapes[key] as Shape<Of<(typeof partShapes)[K]>>, parts[key], file, [key]);
   const [defaultAgent, skills, mcp] = [read('defaultAgent'), read('skills'), read('mcp')];
   const [modelAliases, approve, slack] = [read('modelAliases'), read('approve'), read('slack')];
+  const indeterminate = read('indeterminate');
   return {
     providers: readEntries(parts, 'providers', file, readProvider),
     servers: readEntries(parts, 'mcpServers', file, readServer),
@@ -206,6 +209,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
     plain: read('plain') ?? [],
     spawns: read('spawns') ?? {},
     ...(approve === undefined ? {} : { approve }),
+    ...(indeterminate === undefined ? {} : { indeterminate }),
     ...(slack === undefined ? {} : { slack }),
   };
 };

@@ -4,7 +4,7 @@
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { canonicalJson } from '#base';
 import type { JsonObject } from '#base';
-import type { ConfigLayer, Frontmatter, Problem } from '#contracts';
+import type { ConfigLayer, Frontmatter, IndeterminatePolicy, Problem } from '#contracts';
 import { ConfigFiles, readConfigLayers } from '#adapters/config';
 import type { ConfigNote } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
@@ -55,6 +55,12 @@ export class Configs {
   async defaultAgent(): Promise<string | null> {
     await this.read([]);
     return this.forFile(null).resolved.defaultAgent;
+  }
+
+  /** What happens to calls that a crash has interrupted, by the config that applies to the working folder. */
+  async indeterminatePolicy(): Promise<IndeterminatePolicy | null> {
+    await this.read([]);
+    return this.forFile(null).resolved.indeterminate;
   }
 
   /** Reads the config that applies to these files, and to agents without a file. */

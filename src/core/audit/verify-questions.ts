@@ -79,6 +79,9 @@ export class QuestionsCheck {
     );
     if (!isCalled(cell, question) && !wasWritten)
       this.#problems.add('question-asked', where, 'its model made no such call');
+    const { unknown } = question;
+    if (unknown !== undefined && cell.operations.get(unknown)?.settle?.failure?.code !== 'indeterminate')
+      this.#problems.add('question-asked', where, 'the outcome of the call that it names is known');
     if (question.why === 'client') this.#verifyClientCall(frame, begin, cell, question);
     const mark = question.why === 'tool' ? this.#markOf(cell, question.tool) : undefined;
     if (canonicalJson(ruleOf(mark)) !== canonicalJson(question.rule ?? {}))
@@ -157,7 +160,7 @@ export class QuestionsCheck {
     ask.result = result;
     if (result.remembered !== undefined) {
       const isCovered = result.remembered < frame.no && this.#remembered.get(result.remembered) === coverage(ask);
-      if (!isCovered || result.verdict !== 'allow')
+      if (!isCovered || result.verdict !== 'allow' || ask.question.unknown !== undefined)
         this.#problems.add('question-ruling', where, 'no earlier answer covers this call');
       ask.allowed = ask.question.argsHash;
       return;

@@ -6,6 +6,7 @@ import type {
   Crossed,
   Frame,
   Ids,
+  IndeterminatePolicy,
   Outcome,
   PassedOverModel,
   OutsideSpawn,
@@ -36,7 +37,8 @@ type RunOwnMembers =
   | 'format'
   | 'capsUpwards'
   | 'tracksMemory'
-  | 'refuseOutside';
+  | 'refuseOutside'
+  | 'indeterminatePolicy';
 
 /** A live cell, as its run sees it. Its session sees only `port`. */
 export interface LiveCell extends Omit<CellPort, RunOwnMembers> {
@@ -59,6 +61,8 @@ export interface LiveCell extends Omit<CellPort, RunOwnMembers> {
     readonly nextFrame: number;
     /** The run's recorded log, on resume and replay. */
     readonly recorded: Pick<RecordedRun, 'cells'> | null;
+    /** What the operator wants for this operation, whose outcome a crash has left unknown. */
+    indeterminatePolicy(cell: CellId, op: number): IndeterminatePolicy;
     /** The models that a cell of this agent does without; undefined: none. */
     passedOver(cell: CellId, agent: Agent): readonly PassedOverModel[] | undefined;
   };

@@ -7,6 +7,7 @@ import type {
   CellPort,
   ChildOperation,
   ChildRequest,
+  IndeterminatePolicy,
   LiveEvent,
   OwnOperation,
   PendingOperation,
@@ -124,6 +125,10 @@ export class LocalCellPort implements CellPort {
 
   isForkedSince(no: number): boolean {
     return this.#cell.isForkedSince(no);
+  }
+
+  indeterminatePolicy(no: number): IndeterminatePolicy {
+    return this.#cell.run.indeterminatePolicy(this.#cell.cellId, no);
   }
 
   askedMs(child: ChildOperation): number {

@@ -13,7 +13,9 @@ import type {
   Frame,
   FrameRecord,
   Outcome,
+  IndeterminatePolicy,
   PassedOverModel,
+  RecordOf,
   RecordType,
   Redact,
   RunPorts,
@@ -71,8 +73,8 @@ export class LocalRun {
   #definitions: NonNullable<Frame['definitions']> = noDefinitions;
   /** The `resume` record, until it is written. */
   #pendingResume: Frame<Crossed> | null = null;
-  /** When the run was resumed each time, and for how long it had been down. */
-  #downtimes: { readonly no: number; readonly at: number; readonly ms: number }[] | null = null;
+  /** When the run was resumed each time, for how long it had been down, and the policy that holds since. */
+  #resumes: RecordedResume[] | null = null;
 
   constructor(ports: RunPorts, runChild: RunChild, startedAt: number, past?: RecordedPast) {
     this.ports = ports;
@@ -96,6 +98,12 @@ export class LocalRun {
     // A run that deviates from its record must not change the record, and a replay writes nothing.
     if (this.#broken === null && !this.follower.onlyRepeats) this.#append(frame);
     return frame;
+  }
+
+  /** That of the resume which settled the operation: what was recorded holds, whatever the operator has decided since. */
+  indeterminatePolicy(cell: CellId, op: number): IndeterminatePolicy {
+    const frame = this.recorded?.cells.get(cell)?.settles.get(op)?.no ?? this.nextFrame;
+    return this.#resumes?.findLast(({ no }) => no < frame)?.indeterminate ?? 'continue';
   }
 
   /** Call before the first action that is not in the log. Until a run has followed its record that far, it does not count as resumed. */
@@ -285,14 +293,14 @@ export class LocalRun {
 
   /** For how long the run was down before that time. */
   downMs(until: number): number {
-    if (this.#downtimes === null) return 0;
-    return this.#downtimes.reduce((sum, { at, ms }) => (at <= until ? sum + ms : sum), 0);
+    if (this.#resumes === null) return 0;
+    return this.#resumes.reduce((sum, { at, ms }) => (at <= until ? sum + ms : sum), 0);
   }
 
   /** For how long the run was down between two frames. Frame numbers, unlike clocks, never go back. */
   downBetween(first: number, last: number): number {
-    if (this.#downtimes === null) return 0;
-    return this.#downtimes.reduce((sum, { no, ms }) => (first < no && no < last ? sum + ms : sum), 0);
+    if (this.#resumes === null) return 0;
+    return this.#resumes.reduce((sum, { no, ms }) => (first < no && no < last ? sum + ms : sum), 0);
   }
 
   #newDefinition({ digest, definition }: Agent): Frame['definitions'] {
@@ -329,8 +337,8 @@ export class LocalRun {
     }
     this.#accounts.loseAttempts();
     if (!this.follower.onlyRepeats) admitRecorded(frames, this.door);
-    this.#downtimes = frames.flatMap(({ no, record, at }) =>
-      record.type === 'resume' ? [{ no, at, ms: record.downMs }] : [],
+    this.#resumes = frames.flatMap(({ no, record, at }) =>
+      record.type === 'resume' ? [{ no, at, ms: record.downMs, indeterminate: record.indeterminate }] : [],
     );
     if (!this.follower.onlyRepeats) this.#resume(frames);
   }
@@ -338,15 +346,28 @@ export class LocalRun {
   #resume(frames: readonly Frame[]): void {
     const last = frames.at(-1)!;
     const at = this.time();
-    this.#downtimes?.push({ no: this.#nextFrame, at, ms: at - last.at });
+    // A build that reads an earlier format knows no policy.
+    const policy = this.format < policiesSince ? 'continue' : (this.ports.indeterminate ?? 'continue');
+    const indeterminate = policy === 'continue' ? undefined : policy;
+    this.#resumes?.push({ no: this.#nextFrame, at, ms: at - last.at, indeterminate });
     this.#pendingResume = this.#createFrame(frames[0]!.cell, at, {
       type: 'resume',
       downMs: at - last.at,
       build: this.recordedBy.build,
-      ...omitUndefined({ env: this.ports.ownVariables }),
+      ...omitUndefined({ env: this.ports.ownVariables, indeterminate }),
     });
   }
 }
+
+type RecordedResume = {
+  readonly no: number;
+  readonly at: number;
+  readonly ms: number;
+  readonly indeterminate: RecordOf<'resume'>['indeterminate'];
+};
+
+/** The first format whose records hold a policy for calls that were in flight. */
+const policiesSince = 9;
 
 /** The other records are written for whoever called the runtime, not for the cell. */
 const isOwnWork: Record<RecordType, boolean> = {

@@ -7,9 +7,10 @@ import { peopleNeeded, questionState } from './questions.ts';
 
 export const questionEvent = ({ run, no, cell }: Frame, begin: RecordOf<'begin'>, asked: Question): EventBody => {
   const { op, until = 0 } = begin;
-  const { tool, args, argsHash: sha256, why, rule } = asked;
+  const { tool, args, argsHash: sha256, why, unknown, rule } = asked;
+  const again = unknown === undefined ? {} : ({ indeterminate: true } as const);
   const question = questionId(run, no);
-  return { type: 'question', cell, op, question, tool, args, sha256, why, need: peopleNeeded(rule), until };
+  return { type: 'question', cell, op, question, tool, args, sha256, why, ...again, need: peopleNeeded(rule), until };
 };
 
 /** `askedIn`: the number of the frame that asked. */

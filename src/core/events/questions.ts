@@ -51,7 +51,8 @@ export class Questions {
 
   /** The frame of a ruling that covers this question too. */
   rememberedFor(asked: AskedQuestion): number | undefined {
-    return this.#remembered?.get(coverage(asked));
+    // Whoever allowed later calls did not allow the same call twice.
+    return asked.question.unknown === undefined ? this.#remembered?.get(coverage(asked)) : undefined;
   }
 
   next(frame: Frame): void {

@@ -40,7 +40,7 @@ type RunInfo = {
 
 const report = (asked: AskedQuestion, { births, caller, isOver, run }: RunInfo): QuestionReport => {
   const { cell, frame, question, askedAt, until, rulings, ended } = asked;
-  const { tool, args, argsHash: sha256, why, rule = {} } = question;
+  const { tool, args, argsHash: sha256, why, unknown, rule = {} } = question;
   const path = pathTo(cell, births);
   return {
     id: questionId(run, frame),
@@ -53,6 +53,7 @@ const report = (asked: AskedQuestion, { births, caller, isOver, run }: RunInfo):
     args,
     sha256,
     why,
+    ...(unknown === undefined ? {} : { indeterminate: true }),
     askedAt,
     until,
     need: peopleNeeded(rule),

@@ -1,6 +1,14 @@
 // Merges the config layers: for each key, the first layer that has it wins.
 import type { Json, JsonObject } from '#base';
-import type { ApprovalRule, ConfigLayer, ProviderConfig, ServerConfig, SlackConfig, SpawnCaps } from '#contracts';
+import type {
+  ApprovalRule,
+  ConfigLayer,
+  IndeterminatePolicy,
+  ProviderConfig,
+  ServerConfig,
+  SlackConfig,
+  SpawnCaps,
+} from '#contracts';
 import { builtinProviders, withBuiltin } from './builtin-providers.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 
@@ -22,6 +30,8 @@ export type ResolvedConfig = {
   readonly modelAliases: Readonly<Record<string, string>>;
   /** The agent to use if none is named. */
   readonly defaultAgent: string | null;
+  /** What happens to calls that a crash has interrupted; null: nothing is said. */
+  readonly indeterminate: IndeterminatePolicy | null;
   /** Variables of all layers that are not secret. */
   readonly plain: readonly string[];
   /** The spawn limits of agent files. */
@@ -47,6 +57,7 @@ export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig =>
       ({ value }) => value,
     ),
     defaultAgent: all.find((layer) => layer.defaultAgent !== undefined)?.defaultAgent ?? null,
+    indeterminate: all.find((layer) => layer.indeterminate !== undefined)?.indeterminate ?? null,
     plain: [...new Set(all.flatMap(({ plain }) => plain))],
     approve: mapValues(
       mergeLayers(all, ({ approve = {} }) => approve),

@@ -19,6 +19,7 @@ export const versionsByFormat: Readonly<Record<number, RecordedVersions>> = {
   6: { earlierRules: {}, holdEstimate: 2, teamTexts: 1 },
   7: { earlierRules: {}, holdEstimate: 2, teamTexts: 1 },
   8: { earlierRules: {}, holdEstimate: 2, teamTexts: 1 },
+  9: { earlierRules: {}, holdEstimate: 2, teamTexts: 1 },
 };
 
 /** Throws `run_format`. */

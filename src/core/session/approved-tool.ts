@@ -17,15 +17,32 @@ export const approvedTool = (
   decides?: (args: JsonObject) => boolean,
 ): ToolRunner => ({
   schema: tool.schema,
+  marked: { tool, rule },
   createChain: (call, args, session) =>
     // probe: approval-skipped
     decides?.(args) !== false ? askedChain(tool, call, args, { rule, session }) : tool.createChain(call, args, session),
 });
 
-type Asking = { readonly rule: Question['rule']; readonly session: Session };
+/** Asks whether to make a call again that was in flight during a crash. `no`: its operation. */
+export const askAgainChain = (
+  runner: ToolRunner,
+  call: ToolCall,
+  args: JsonObject,
+  { session, no: unknown }: { readonly session: Session; readonly no: number },
+): ToolCallChain => {
+  const { tool, rule } = runner.marked ?? { tool: runner, rule: undefined };
+  return askedChain(tool, call, args, { rule, session, unknown });
+};
+
+type Asking = { readonly rule: Question['rule']; readonly session: Session; readonly unknown?: number };
 type Question = AskOperation['question'];
 
-const askedChain = (tool: ToolRunner, call: ToolCall, args: JsonObject, { rule, session }: Asking): ToolCallChain => {
+const askedChain = (
+  tool: ToolRunner,
+  call: ToolCall,
+  args: JsonObject,
+  { rule, session, unknown }: Asking,
+): ToolCallChain => {
   // What a person cannot be shown, nobody can allow.
   if (!isExactJson(args))
     return failingChain(call, session, 'tool_arguments', 'A number is too large or too small to be shown.');
@@ -39,6 +56,7 @@ const askedChain = (tool: ToolRunner, call: ToolCall, args: JsonObject, { rule, 
       args: deepFreeze(structuredClone(args)),
       argsHash,
       why: 'tool',
+      ...(unknown === undefined ? {} : { unknown }),
       ...(hasRule ? { rule } : {}),
     },
     schema: tool.schema.inputSchema,
@@ -52,6 +70,9 @@ const askedChain = (tool: ToolRunner, call: ToolCall, args: JsonObject, { rule, 
     const said: Source | null = result.said === undefined ? null : { from: 'crossing', seq: result.said };
     if (result.verdict === 'deny') {
       denied = said === null ? [] : [said];
+      // The model is told that the outcome is unknown, and what the person knows about it.
+      if (unknown !== undefined)
+        return { end: { show: { rule: 'denied@1', of: [{ from: 'operation', no: unknown }, ...denied] } } };
       const code = result.expired === true ? 'approval_expired' : 'approval_denied';
       return { begin: [failingStep(call, session, { code }, stepAbout(session, { ...call, ask: { no, argsHash } }))] };
     }

@@ -6,6 +6,7 @@ import type { TurnReply } from './ask-model.ts';
 import { failingChain } from './tool-call-chain.ts';
 import type { LazyOperation, ToolCall, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from './state.ts';
 import { limitFailure } from './limits.ts';
+import { withIndeterminatePolicy } from './indeterminate-calls.ts';
 
 /** For all calls of one turn. Each check has a lower limit of its own. */
 const turnStepsMax = 1_000_000;
@@ -44,6 +45,8 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
   };
 
   const apply = (chain: OpenChain, step: ChainStep): void => {
+    if (step.instead !== undefined)
+      return apply({ index: chain.index, chain: step.instead, pending: [] }, step.instead);
     if (step.begin !== undefined) begin(chain, step.begin);
     if (step.join !== undefined) join(chain, step.join);
     if (step.stop !== undefined) stop = step.stop;
@@ -129,7 +132,8 @@ const startCall = (
   if (args === null) return failingChain(call, session, 'tool_arguments', 'Expected a single JSON object.');
   const problems = argumentProblems(session, runner, args);
   if (problems.length > 0) return failingChain(call, session, 'tool_arguments', `${problems.slice(0, 5).join('; ')}.`);
-  return runner.createChain(call, args, session);
+  const chain = runner.createChain(call, args, session);
+  return 'stop' in chain ? chain : withIndeterminatePolicy(chain, { runner, call, args, session });
 };
 
 /** Some schemas turn out to be unusable only when a value is validated. Then the call fails, not the session. */

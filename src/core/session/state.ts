@@ -1,6 +1,7 @@
 // The state that the turns of one session share, and the parts of a tool call.
 import type { Failure, Hash, Json, JsonObject } from '#base';
 import type {
+  ApprovalRule,
   ChainRead,
   ChildOperation,
   ChildRequest,
@@ -138,6 +139,8 @@ export type ChainStep = {
   readonly cancel?: { readonly reason: Failure; readonly places?: readonly number[] };
   /** Ends the whole session. */
   readonly stop?: Failure;
+  /** Continues the call with another chain. */
+  readonly instead?: ToolCallChain;
   /** Also waits for operations that began earlier. */
   readonly join?: readonly PendingOperation[];
   readonly end?: CallEnd;
@@ -154,6 +157,8 @@ export type ToolCallChain = {
 /** A tool as one agent runs it. */
 export type ToolRunner = {
   readonly schema: ToolSchema;
+  /** Set if it asks first: the tool itself, and the rule about who may answer. */
+  readonly marked?: { readonly tool: ToolRunner; readonly rule: ApprovalRule };
   /** Returns `stop` to end the whole session. */
   createChain(call: ToolCall, args: JsonObject, session: Session): ToolCallChain | { readonly stop: Failure };
 };

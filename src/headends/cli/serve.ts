@@ -1,5 +1,6 @@
 // `serve`: serves agents to clients until it is stopped.
 import { InvalidArgumentError } from 'commander';
+import type { IndeterminatePolicy } from '#contracts';
 import type { ServeOptions } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { OptionSpec } from './shared/define-command.ts';
@@ -20,6 +21,11 @@ import { runServer } from './shared/run-server.ts';
 import { bannerLines } from './serve-lines.ts';
 
 const defaultPort = 8787;
+
+const indeterminatePolicy = (text: string): IndeterminatePolicy => {
+  if (text === 'continue' || text === 'ask' || text === 'fail') return text;
+  throw new InvalidArgumentError('It must be `continue`, `ask` or `fail`.');
+};
 
 /** The port; true: the option alone. */
 const portOption: OptionSpec<number | true | null> = {
@@ -95,6 +101,11 @@ export default defineCommand({
       'seconds to let runs finish on shutdown (default: 30); Ctrl-C again stops immediately',
       wholeNumber,
     ),
+    indeterminate: valueOption(
+      '<policy>',
+      'calls that a crash interrupted: `continue` without them, `ask` a person, or `fail` (default: the config)',
+      indeterminatePolicy,
+    ),
     inMemory: { ...flagOption('store nothing on disk'), formerly: 'memory' },
     ...configOption,
     ...workspaceOption,
@@ -135,6 +146,7 @@ export default defineCommand({
         compat: given.compat,
       },
       slots: slotLimits(given),
+      ...(given.indeterminate === null ? {} : { indeterminate: given.indeterminate }),
       ...(given.clientToolTimeout === null ? {} : { clientToolMs: given.clientToolTimeout * 1000 }),
     };
     return runServer(

@@ -31,6 +31,10 @@ export const questionShape = named(
       mayAnswer: about(boolean(), 'Whether you can answer it now.'),
     },
     {
+      indeterminate: about(
+        boolean(),
+        'The call was in flight when the server crashed, and may have taken effect. Allowing it makes it again.',
+      ),
       cell: about(text, 'Only if you see the run.'),
       path: about(listOf(text), 'The agents from the root down to the one that asks. Only if you see the run.'),
       caller: about(orNull(text), 'Whose run asks, if it is not yours.'),

@@ -1,7 +1,17 @@
 // The one place where these tests touch the library: runs that ask people, with access to their frames, crashed and resumed at will.
 import { canonicalJson, sha256 } from '#base';
 import type { RunId } from '#base';
-import type { Agent, ApprovalMarks, Frame, Model, RecordOf, RunCommand, RunLog, RunPorts } from '#contracts';
+import type {
+  Agent,
+  ApprovalMarks,
+  Frame,
+  IndeterminatePolicy,
+  Model,
+  RecordOf,
+  RunCommand,
+  RunLog,
+  RunPorts,
+} from '#contracts';
 import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
 import { memoryCellFolders } from '#adapters/cell-folders';
@@ -24,6 +34,8 @@ type Asking = {
   /** Resumes from these. */
   readonly from?: readonly Frame[];
   readonly budget?: { readonly ms?: number };
+  /** What happens to calls that a crash has interrupted. */
+  readonly indeterminate?: IndeterminatePolicy;
   /** Until then, a log that holds an answer is not durable. */
   readonly answersDurable?: Promise<void>;
 };
@@ -35,7 +47,10 @@ export const withMarks = (agent: Agent, approve: ApprovalMarks): Agent => {
 };
 
 /** Starts or resumes a run. Nothing answers by itself. */
-export const startAsking = (agent: Agent, { says, at = 1_000_000, caller, from, budget, answersDurable }: Asking) => {
+export const startAsking = (
+  agent: Agent,
+  { says, at = 1_000_000, caller, from, budget, indeterminate, answersDurable }: Asking,
+) => {
   const clock = virtualClock(at);
   const rehearsal = rehearse([...says], { clock });
   const model: Model = { language: rehearsal };
@@ -53,6 +68,7 @@ export const startAsking = (agent: Agent, { says, at = 1_000_000, caller, from, 
     ids: countingIds(from === undefined ? 'first' : `after ${from.length}`),
     workspaces: memoryCellFolders(),
     validate,
+    indeterminate,
     resources: { resourcesFor: () => ({ models: [model], sources: [] }), onClosing: () => undefined },
     redactFor: () => null,
     storeBlob: (bytes) => store.putBlob(bytes),

@@ -119,7 +119,7 @@ describe('serve', () => {
     const given =
       '--host ::1 --expose --allow-host a.example --allow-origin https://b.example --allow-system --allow-tools';
     const more =
-      '--show-activity --compat --max-runs 2 --max-runs-per-agent 1 --max-runs-per-caller 1 --max-queue 0 --in-memory --grace 7 --agent x --http 0';
+      '--show-activity --compat --max-runs 2 --max-runs-per-agent 1 --max-runs-per-caller 1 --max-queue 0 --in-memory --grace 7 --indeterminate ask --agent x --http 0';
     const { interrupt, code, asked, happened } = await serving(`${given} ${more}`.split(' '));
     interrupt();
     await code;
@@ -134,6 +134,7 @@ describe('serve', () => {
         clients: { system: true, tools: true, activity: true, compat: true },
         slots: { running: 2, runningPerAgent: 1, runningPerCaller: 1, waiting: 0 },
         memory: true,
+        indeterminate: 'ask',
       },
     ]);
     expect(happened).toEqual(['stop 7000', 'close']);

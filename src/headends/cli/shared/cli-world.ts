@@ -12,6 +12,7 @@ import type {
   TaskSpec,
   ToolNames,
   VerifyReport,
+  IndeterminatePolicy,
 } from '#contracts';
 
 export type CliStream = {
@@ -214,6 +215,8 @@ export type ServeOptions = {
   readonly slack?: boolean;
   /** How long a client may take for one tool call. Default: a day. */
   readonly clientToolMs?: number;
+  /** What happens to calls that a crash has interrupted. Default: the config. */
+  readonly indeterminate?: IndeterminatePolicy;
   readonly slots: {
     readonly running?: number;
     readonly runningPerAgent?: number;

@@ -93,16 +93,19 @@ const reasons: Readonly<Record<QuestionReport['why'], string>> = {
   client: 'it is a tool of the client that started the run, which alone can answer',
 };
 
+const reasonToAskAgain =
+  'the call was in flight during a crash and may have taken effect; allowing it makes it again, denying it passes on your words';
+
 const stateText = (state: QuestionReport['state']): string =>
   state === 'stale' ? 'stale: the agents have changed, so no answer can continue the run' : state;
 
 const factLines = (question: QuestionReport): readonly (readonly [title: string, text: string])[] => {
-  const { id, why, until, need, answers, state } = question;
+  const { id, why, indeterminate = false, until, need, answers, state } = question;
   const who = answererText(question);
   const end = why === 'agent' ? 'the agent goes on without an answer' : 'it counts as denied';
   return [
     ['question', id],
-    ['why', reasons[why]],
+    ['why', indeterminate ? reasonToAskAgain : reasons[why]],
     ...(why === 'tool' ? [['covers', 'this one call, with exactly these arguments'] as const] : []),
     ...(who === '' ? [] : [['who', who] as const]),
     ...(need === 1 ? [] : [['needs', plural(need, 'person', 'people')] as const]),
