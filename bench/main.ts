@@ -7,6 +7,7 @@ import { checkBenchmark } from './check.ts';
 import { checkpointBenchmark } from './checkpoint.ts';
 import { durableBenchmark } from './durable.ts';
 import { eightChildrenBenchmark } from './eight-children.ts';
+import { findRunsBenchmark } from './find-runs.ts';
 import { importBenchmark } from './import.ts';
 import { inFlightBenchmark } from './in-flight.ts';
 import { mailBenchmark } from './mail.ts';
@@ -31,6 +32,7 @@ const benchmarks: readonly Benchmark[] = [
   sqliteBenchmark,
   durableBenchmark,
   resumeBenchmark,
+  findRunsBenchmark,
   checkBenchmark,
   schemasBenchmark,
   tokenEstimateBenchmark,

@@ -4,7 +4,7 @@
 //   sim-disk-doubtful-commit. A failed commit may have been written anyway; the caller cannot know.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import { addFacts, matchesQuery, queryLimit, noTail } from '#testing/adapters/stores';
+import { addFacts, selectRuns, noTail } from '#testing/adapters/stores';
 import type {
   StoreConnection,
   FrameRow,
@@ -119,14 +119,12 @@ export class Disk {
       log: (run, reading) =>
         read(() => reading((this.#frames.get(run) ?? []) as readonly FrameRow[], this.#runs.get(run)?.end)),
       list: (which) =>
-        read(() =>
-          [...this.#runs]
-            .filter(([run, { facts }]) => matchesQuery(which, run, facts))
+        read(() => {
+          const listed = [...this.#runs]
             .map(([run, { facts, nth }]) => ({ run, ...facts, owner: this.#owners.get(run) ?? null, nth }))
-            .sort((one, other) => other.startedAt - one.startedAt || other.nth - one.nth)
-            .slice(0, queryLimit(which))
-            .map(({ nth: _nth, ...row }) => row),
-        ),
+            .sort((one, other) => one.nth - other.nth);
+          return selectRuns(listed, which).map(({ nth: _nth, ...row }) => row);
+        }),
       runs: () => read(() => [...this.#frames.keys()]),
       tailAt: (run, frames) =>
         read(() => {

@@ -4,7 +4,7 @@
 //   answer-durable-before-told. Whoever answers is told so when the answer is on disk: as a ruling in the log of a run of this
 //       process, otherwise as a signal. So is one that comes while this Cloister closes, or else it is refused: it never looks taken.
 //   answer-resumes-run. If nobody owns the run, whoever took the answer resumes it.
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { ErrorCode, RunId } from '#base';
 import { operatorRight, readQuestionId } from '#contracts';
 import type {
@@ -67,8 +67,8 @@ export class RunQuestions {
   /** Oldest first. */
   async list({ run, caller, all = false }: QuestionQuery = {}): Promise<readonly QuestionReport[]> {
     const { store } = this.#ports;
-    const query = run === undefined ? (caller === undefined ? undefined : { caller }) : { runs: [run as RunId] };
-    const runs = (await store.list(query)).filter(
+    const only = omitUndefined({ caller, open: all ? undefined : (true as const) });
+    const runs = (await store.list(run === undefined ? only : { runs: [run as RunId] })).filter(
       (one) => one.unreadable === undefined && one.state !== 'damaged' && (all || one.state !== 'ended'),
     );
     const found: QuestionReport[] = [];

@@ -1,5 +1,5 @@
 // Read-only access to runs: everything derived from their logs.
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { CellId, RunId } from '#base';
 import { parseRunId, checkOptions } from '#base/shapes';
 import { attachmentsIn, seesShape } from '#contracts';
@@ -25,6 +25,8 @@ import { quoteAll, readTranscript, transcriptFields } from './read-transcript.ts
 
 /** For work on one log: returns a function that says whether it is time for a pause, and makes it. */
 export type OpenPauses = () => () => Promise<void> | undefined;
+
+type RunsOptions = NonNullable<Parameters<RunArchive['runs']>[0]>;
 
 export class RunReader {
   protected readonly store: Store;
@@ -83,11 +85,19 @@ export class RunReader {
     return options.waiting === true ? this.withWaiting(found) : found;
   }
 
-  async #listRuns({ caller, run, most, since = 0 }: NonNullable<Parameters<RunArchive['runs']>[0]>) {
-    if (run === undefined && caller !== undefined) return this.store.list({ caller, most, since });
-    const found = await this.store.list(run === undefined ? undefined : { runs: [parseRunId(run)] });
+  async #listRuns({ run, runs = run === undefined ? undefined : [run], ...asked }: RunsOptions) {
+    const { caller, since = 0, prefix, open, before, most } = asked;
+    const only = open === true || undefined;
+    if (runs === undefined)
+      return this.store.list({
+        ...omitUndefined({ caller, since: asked.since, prefix, open: only, most }),
+        ...(before === undefined ? {} : { before: parseRunId(before) }),
+      });
+    const found = await this.store.list({ runs: runs.map((one) => parseRunId(one)) });
     const isAsked = (one: RunSummary): boolean =>
-      (caller === undefined || one.caller === caller) && one.startedAt >= since;
+      (caller === undefined || one.caller === caller) &&
+      one.startedAt >= since &&
+      (only === undefined || one.endedAt === null);
     return found.filter(isAsked).slice(0, most);
   }
 

@@ -157,15 +157,25 @@ export interface RunStarter {
 
 /** Reads what was recorded of runs, and checks it. Nothing runs but a replay, which touches nothing outside. */
 export interface RunArchive {
-  /**
-   * Newest first: all runs, those of one caller, or a single one. At most `most`, and none that began before `since`. `waiting`: looks
-   * into the logs of those that have not ended, and says which of them wait for people (`state` is then `waiting`).
-   */
+  /** Newest first, in the order in which they began: all runs, or some. To read page by page, use `most` and `before`. */
   runs(options?: {
-    readonly caller?: string;
-    readonly run?: string;
-    readonly most?: number | undefined;
+    /** A single run. */
+    readonly run?: string | undefined;
+    /** Only these. */
+    readonly runs?: readonly string[] | undefined;
+    /** Only those whose ids begin with this. */
+    readonly prefix?: string | undefined;
+    /** Only those of one caller of a server. */
+    readonly caller?: string | undefined;
+    /** Only those that have not ended. */
+    readonly open?: boolean | undefined;
+    /** Only those that began before this run; none if it is unknown. */
+    readonly before?: string | undefined;
+    /** None that began before this moment, in epoch milliseconds. */
     readonly since?: number | undefined;
+    /** At most so many. */
+    readonly most?: number | undefined;
+    /** Looks into the logs of those that have not ended, and says which of them wait for people (`state` is then `waiting`). */
     readonly waiting?: boolean | undefined;
   }): Promise<readonly RunSummary[]>;
   /**

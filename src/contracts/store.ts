@@ -20,10 +20,22 @@ export interface RunLog {
   close(): Promise<void>;
 }
 
-/** Selects runs by id, or the runs of one caller: at most the newest `most`, and none that began before `since`. */
+/** Selects runs by id, or those that meet all of these conditions. */
 export type RunQuery =
   | { readonly runs: readonly RunId[] }
-  | { readonly caller: string; readonly most?: number | undefined; readonly since?: number | undefined };
+  | {
+      readonly caller?: string | undefined;
+      /** None that began earlier, in epoch milliseconds. */
+      readonly since?: number | undefined;
+      /** Only runs whose ids begin with this. */
+      readonly prefix?: string | undefined;
+      /** Only runs that have not ended. */
+      readonly open?: true | undefined;
+      /** Only runs that began before this one; none if it is unknown. */
+      readonly before?: RunId | undefined;
+      /** At most the newest so many. */
+      readonly most?: number | undefined;
+    };
 
 export interface Store {
   readonly kind: 'memory' | 'sqlite';
@@ -39,8 +51,9 @@ export interface Store {
   /** Like `read`, but lists damaged records instead of rejecting. */
   inspect(run: RunId): Promise<{ readonly frames: readonly Frame[]; readonly problems: readonly string[] }>;
   /**
-   * Newest first; some runs or all. Includes runs that lost the end of their log, as `damaged`, and, unless the query is for a caller,
-   * runs that are known only from notes of acknowledged writes.
+   * Newest first, in the order in which they began, whatever their clocks said; some runs or all. Includes runs that lost the end of
+   * their log, as `damaged`. Of runs that the list has lost, it finds those that are asked for by id or prefix, and all of them where
+   * the whole list is read anyway: without conditions, or if it fits within `most`.
    */
   list(which?: RunQuery): Promise<readonly RunSummary[]>;
   /** Rebuilds what is derived from the log, for one run or all: the list of runs, step files, outputs. Returns the number of files. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { recordFormats } from '#base';
 import type { CellId, Hash, RunId } from '#base';
-import type { Birth, Frame, FrameRecord, Outcome, Store } from '#contracts';
+import type { Birth, Frame, FrameRecord, Outcome, RunQuery, Store } from '#contracts';
 
 export const newRun = (): RunId => randomUUID() as RunId;
 
@@ -207,6 +207,35 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       ]);
       const [{ startedAt: newestAt } = { startedAt: 0 }] = await store.list({ runs: [newest] });
       expect(await Promise.all([some({ since: newestAt }), some({ since: newestAt + 1 })])).toEqual([[newest], []]);
+    });
+
+    test('lists runs in the order in which they began, whatever their clocks said, and page by page', async () => {
+      const store = await openStore();
+      const runs = ['aa', 'ab', 'ba', 'bb'].map((start) => `${start}${newRun()}` as RunId);
+      // The clock was set back after the first one.
+      for (const [which, run] of runs.entries()) {
+        const log = await store.acquireRun(run);
+        const make = framesOf(run, 0, which === 0 ? 9000 : 1000 + which);
+        log.append(make.open());
+        if (which === 1) log.append(make.close());
+        await log.close();
+      }
+      const newestFirst = runs.toReversed();
+      const listed = async (query?: RunQuery) => (await store.list(query)).map(({ run }) => run);
+      expect(await listed()).toEqual(newestFirst);
+      // To resume a run does not make it newer.
+      await (await store.acquireRun(runs[0]!)).close();
+      expect(await listed({ most: 2 })).toEqual(newestFirst.slice(0, 2));
+      expect(await listed({ most: 9, before: newestFirst[1]! })).toEqual(newestFirst.slice(2));
+      expect(await listed({ before: newestFirst[3]! })).toEqual([]);
+      expect(await listed({ before: newRun() })).toEqual([]);
+      expect(await listed({ prefix: 'a' })).toEqual([runs[1], runs[0]]);
+      expect(await listed({ prefix: 'ab' })).toEqual([runs[1]]);
+      expect((await listed({ prefix: 'b', most: 1 })).length).toBe(1);
+      expect(await listed({ prefix: 'c' })).toEqual([]);
+      expect(await listed({ prefix: runs[2]! })).toEqual([runs[2]]);
+      expect(await listed({ open: true })).toEqual(newestFirst.filter((run) => run !== runs[1]));
+      expect(await listed({ open: true, most: 1, before: newestFirst[1]! })).toEqual([runs[0]]);
     });
 
     test('lists nothing when new', async () => {

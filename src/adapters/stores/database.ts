@@ -45,6 +45,15 @@ const signalsTable = `
     at INTEGER NOT NULL, body TEXT NOT NULL, UNIQUE (run, id));
 `;
 
+// Added in the same way. The rows of an index are in the order of row ids, which is the order in which runs began.
+const indexes = `
+  CREATE INDEX IF NOT EXISTS runs_of_caller ON runs(caller) WHERE caller IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS open_runs ON runs(ended_at) WHERE ended_at IS NULL;
+`;
+
+const hasIndexes = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'open_runs'").get() !== undefined;
+
 export const hasSignals = (database: DatabaseSync): boolean =>
   database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'signals'").get() !== undefined;
 
@@ -68,6 +77,7 @@ export const openForWriting = (folder: string, { busyTimeoutMs, build }: Writing
     syncEveryCommit(database);
     recordWriter(database, build);
     if (!hasSignals(database)) database.exec(signalsTable);
+    if (!hasIndexes(database)) database.exec(indexes);
     return database;
   } catch (error) {
     database.close();
@@ -165,7 +175,7 @@ export const otherFormat = ({ format, writer }: WorkspaceMeta): CloisterError =>
 
 const createSchema = (database: DatabaseSync, build: string): void => {
   database.exec('BEGIN IMMEDIATE');
-  if (isEmpty(database)) database.exec(schemaFor(build) + signalsTable);
+  if (isEmpty(database)) database.exec(schemaFor(build) + signalsTable + indexes);
   database.exec('COMMIT');
 };
 

@@ -1,7 +1,9 @@
 // The list of runs, including runs that the list table has lost.
 //
 //   list-compares-tails. Only tails are compared, so the length of a log makes no difference.
-//   list-read-last. Other sources are read before the list, so that a run that starts meanwhile is not taken for lost.
+//   list-read-last. Other sources are read before the list, or what they name is looked up in it again, so that a run that starts
+//       meanwhile is not taken for lost.
+//   list-page-by-index. A page costs what is on it, however many runs there are: only the whole list is compared with all frames.
 import { recordFormatProblem } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunSummary, RunQuery } from '#contracts';
@@ -15,43 +17,60 @@ import type { RunFacts } from './run-facts.ts';
 import { storeError } from './store-error.ts';
 
 /** Newest first; all runs without a query. */
-export const listStoredRuns = (rows: LogRows, owners: Owners, query?: RunQuery): readonly RunSummary[] => {
+export const listStoredRuns = (rows: LogRows, owners: Owners, query: RunQuery = {}): readonly RunSummary[] => {
   const heads = rows.heads?.();
   if (heads === undefined) return rows.list(query).map((row) => summariseRun(row, owners));
-  if (query === undefined) return listAll(rows, owners, heads);
-  return 'caller' in query
-    ? rows.list(query).map((row) => summaryOrDamaged(row, owners, heads))
-    : listSome(rows, owners, { heads, ...query });
+  // Read before the list.
+  const candidates = lostCandidates(rows, heads, query);
+  const listed = rows.list(query);
+  const isPage = 'most' in query && query.most !== undefined && listed.length >= query.most;
+  const lost = lostRuns(rows, { heads, listed, candidates: isPage ? candidates.near : candidates.all() });
+  const kept = listed.map((row) => summaryOrDamaged(row, owners, heads));
+  return 'most' in query ? mergeLost(lost, kept).slice(0, query.most) : mergeLost(lost, kept);
 };
 
-/** Reads the whole list only when one of the runs is missing from it. */
-const listSome = (
-  rows: LogRows,
-  owners: Owners,
-  { heads, runs }: { readonly heads: readonly HeadsFile[]; readonly runs: readonly RunId[] },
-): readonly RunSummary[] => {
-  const found = rows.list({ runs });
-  const listed = new Set(found.map(({ run }) => run));
-  const isLost = (run: RunId): boolean =>
-    !listed.has(run) && (findAcknowledgedHeads(heads, run).tails.length > 0 || rows.tailAt(run) !== undefined);
-  if (!runs.some(isLost)) return found.map((row) => summaryOrDamaged(row, owners, heads));
-  const wanted = new Set(runs);
-  return listAll(rows, owners, heads).filter(({ run }) => wanted.has(run));
+type LostCandidates = {
+  /** Runs that may be missing from the list: those that cost little to look up. */
+  readonly near: readonly RunId[];
+  /** All of them. What the list knows of them is read afterwards. */
+  readonly all: () => readonly RunId[];
+};
+
+/** How many runs that begin with a prefix are looked up beside the list. */
+const prefixedMax = 100;
+
+const lostCandidates = (rows: LogRows, heads: readonly HeadsFile[], query: RunQuery): LostCandidates => {
+  if ('runs' in query) {
+    const isKnown = (run: RunId): boolean =>
+      findAcknowledgedHeads(heads, run).tails.length > 0 || rows.tailAt(run) !== undefined;
+    const near = query.runs.filter(isKnown);
+    return { near, all: () => near };
+  }
+  const { caller, since, open, before, prefix = '', most } = query;
+  // What is asked of them is not known.
+  if ([caller, since, open, before].some((condition) => condition !== undefined)) return { near: [], all: () => [] };
+  const near = heads.flatMap((file) => [...file.heads.tails.keys()].filter((run) => run.startsWith(prefix)));
+  const withFrames = most === undefined && prefix === '' ? readRunsWithFrames(rows) : undefined;
+  const all = (): readonly RunId[] => [
+    ...near,
+    ...(withFrames ?? readRunsWithFrames(rows, prefix === '' ? undefined : { prefix, most: most ?? prefixedMax })),
+  ];
+  return { near, all };
+};
+
+/** Both are newest first. What is known of the start of a lost run is its time, or a bound of it. */
+const mergeLost = (lost: readonly DatedSummary[], kept: readonly RunSummary[]): readonly RunSummary[] => {
+  const merged: RunSummary[] = [];
+  const left = lost.toSorted((one, other) => other.startedAt - one.startedAt);
+  for (const one of kept) {
+    while (left[0] !== undefined && left[0].startedAt > one.startedAt) merged.push(left.shift()!.summary);
+    merged.push(one);
+  }
+  return [...merged, ...left.map(({ summary }) => summary)];
 };
 
 const summaryOrDamaged = (row: RunRow, owners: Owners, heads: readonly HeadsFile[]): RunSummary =>
   hasLostEnd(row, heads) ? damagedSummary(row.run, extractFacts(row)) : summariseRun(row, owners);
-
-const listAll = (rows: LogRows, owners: Owners, heads: readonly HeadsFile[]): readonly RunSummary[] => {
-  const withFrames = readRunsWithFrames(rows);
-  const listed = new Map(rows.list().map((row) => [row.run, row]));
-  const lost = lostRuns(rows, { heads, withFrames, listed });
-  const kept = [...listed.values()].map((row) => ({
-    startedAt: row.startedAt,
-    summary: summaryOrDamaged(row, owners, heads),
-  }));
-  return [...lost, ...kept].sort((one, other) => other.startedAt - one.startedAt).map(({ summary }) => summary);
-};
 
 const summariseRun = (row: RunRow, owners: Owners): RunSummary => {
   const { run, owner } = row;
@@ -96,9 +115,9 @@ const hasLostEnd = ({ run, tails }: RunRow, heads: readonly HeadsFile[]): boolea
 };
 
 /** Empty when frames are unreadable; then only the list can name the runs. */
-const readRunsWithFrames = (rows: LogRows): readonly RunId[] => {
+const readRunsWithFrames = (rows: LogRows, some?: Parameters<LogRows['runs']>[0]): readonly RunId[] => {
   try {
-    return rows.runs();
+    return rows.runs(some);
   } catch (error) {
     const failure = storeError(error, 'store_unreadable');
     if (failure.code !== 'store_damaged') throw failure;
@@ -108,23 +127,29 @@ const readRunsWithFrames = (rows: LogRows): readonly RunId[] => {
 
 type RunSources = {
   readonly heads: readonly HeadsFile[];
-  readonly withFrames: readonly RunId[];
-  readonly listed: ReadonlyMap<RunId, RunRow>;
+  readonly listed: readonly RunRow[];
+  readonly candidates: readonly RunId[];
 };
 
 type DatedSummary = { readonly startedAt: number; readonly summary: RunSummary };
 
-/** Runs that have frames or heads and are missing from the list. */
-const lostRuns = (rows: LogRows, { heads, withFrames, listed }: RunSources): readonly DatedSummary[] => {
-  const bounds = latestStarts(heads, listed);
-  const lost = new Set([...bounds.keys(), ...withFrames]);
-  return [...lost]
-    .filter((run) => run !== workspaceLogName && !listed.has(run))
-    .map((run) => {
-      const facts = { ...readFirstFacts(rows, run), cells: 0 };
-      const startedAt = facts.startedAt === 0 ? (bounds.get(run) ?? 0) : facts.startedAt;
-      return { startedAt, summary: damagedSummary(run, facts) };
-    });
+/** Those candidates that are missing from the list. */
+const lostRuns = (rows: LogRows, { heads, listed, candidates }: RunSources): readonly DatedSummary[] => {
+  const known = new Set(listed.map(({ run }) => run));
+  const unknown = [...new Set(candidates)].filter((run) => run !== workspaceLogName && !known.has(run));
+  if (unknown.length === 0) return [];
+  const unlisted = new Set(unknown);
+  for (const { run } of rows.list({ runs: unknown })) unlisted.delete(run);
+  if (unlisted.size === 0) return [];
+  const claimed = heads.flatMap((file) => [...file.heads.tails.keys()]);
+  const bounds = latestStarts(heads, new Map(rows.list({ runs: claimed }).map((row) => [row.run, row])));
+  // Of runs with the same bound, those that a file names last are the newest.
+  const newestFirst = [...new Set([...bounds.keys(), ...unlisted])].filter((run) => unlisted.has(run));
+  return newestFirst.map((run) => {
+    const facts = { ...readFirstFacts(rows, run), cells: 0 };
+    const startedAt = facts.startedAt === 0 ? (bounds.get(run) ?? 0) : facts.startedAt;
+    return { startedAt, summary: damagedSummary(run, facts) };
+  });
 };
 
 /**

@@ -32,10 +32,10 @@ export type LogRows = {
   acknowledged?(run: RunId): AcknowledgedHeads;
   /** All heads files. */
   heads?(): readonly HeadsFile[];
-  /** The runs of a query, or all. Newest first; of runs that started together, the last listed first. */
+  /** The runs of a query, or all. Newest first, in the order in which they were listed. */
   list(query?: RunQuery): readonly RunRow[];
-  /** Every run that has frames, listed or not. */
-  runs(): readonly RunId[];
+  /** Every run that has frames, listed or not; with a prefix, at most `most` of those whose ids begin with it. */
+  runs(some?: { readonly prefix: string; readonly most: number }): readonly RunId[];
   /** The last frame of a run, or of its first `frames` frames; undefined when missing. */
   tailAt(run: RunId, frames?: number): Tail | undefined;
   /** The records of the workspace log in order, starting at record `from`, and the stored end, both from one snapshot. */

@@ -6,7 +6,7 @@ import type { WorkspaceEntry, Frame, RunLog, RunSummary, Signal, Store, RunQuery
 import { workspaceRecordBody, appendRefusal } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
 import { prefixLengthError } from './log-reader.ts';
-import { foldFacts, noFacts, matchesQuery, queryLimit } from './run-facts.ts';
+import { foldFacts, noFacts, selectRuns } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 import { decideSignal, isStored, parseSignal, SignalListeners, signalRow } from './signals.ts';
 
@@ -19,6 +19,7 @@ export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.no
   const endedByCaller = new Map<string, RunId[]>();
   const workspaceLog: WorkspaceEntry[] = [];
   const signals = new MemorySignals();
+  let begun = 0;
 
   const onEnd = (run: RunId): void => {
     // Nothing was recorded: the id was only held, and what waits under it stays.
@@ -46,7 +47,7 @@ export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.no
       if (!isName(run)) return Promise.reject(new CloisterError('name_invalid', run));
       const existing = runs.get(run);
       if (existing?.owned === true) return Promise.reject(new CloisterError('run_owned', 'Owner: this process.'));
-      const log = new MemoryRunLog(run, existing?.frames ?? [], onEnd);
+      const log = new MemoryRunLog(run, { frames: existing?.frames ?? [], nth: existing?.nth ?? begun++ }, onEnd);
       runs.set(run, log);
       return log;
     },
@@ -127,15 +128,18 @@ const dropRun = (runs: Runs, signals: MemorySignals, run: RunId): void => {
 /** A class to save memory: ten thousand of these can be in flight at once. */
 class MemoryRunLog implements RunLog {
   readonly frames: Frame[];
+  /** Its place in the order in which runs began. */
+  readonly nth: number;
   readonly #run: RunId;
   readonly #onEnd: (run: RunId) => void;
   /** Chain hashes of the first frames, computed as far as requested. */
   #hashes: Hash[] | undefined;
   #facts: { readonly facts: RunFacts; readonly frames: number } | undefined;
   owned = true;
-  constructor(run: RunId, frames: Frame[], onEnd: (run: RunId) => void) {
+  constructor(run: RunId, { frames, nth }: Pick<MemoryRunLog, 'frames' | 'nth'>, onEnd: (run: RunId) => void) {
     this.#run = run;
     this.frames = frames;
+    this.nth = nth;
     this.#onEnd = onEnd;
   }
   append(frame: Frame): void {
@@ -176,23 +180,20 @@ const openedBy = (log: MemoryRunLog | undefined): string => {
 
 type Runs = PromptlyReleasingMap<RunId, MemoryRunLog>;
 
-const listRuns = (runs: Runs, query: RunQuery | undefined): readonly RunSummary[] =>
-  selectRuns(runs, query)
+const listRuns = (runs: Runs, query: RunQuery | undefined): readonly RunSummary[] => {
+  const listed = namedRuns(runs, query)
     .filter(([, log]) => log.frames.length > 0)
-    .map(([run, log]) => summariseRun(run, log))
-    .toReversed()
-    .sort((one, other) => other.startedAt - one.startedAt)
-    .slice(0, queryLimit(query));
+    .map(([run, log]) => ({ run, log, ...log.facts() }))
+    .sort((one, other) => one.log.nth - other.log.nth);
+  return selectRuns(listed, query).map(({ run, log }) => summariseRun(run, log));
+};
 
-const selectRuns = (runs: Runs, query: RunQuery | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
-  if (query === undefined) return runs.entries();
-  if ('caller' in query) return runs.entries().filter(([run, log]) => matchesQuery(query, run, log.facts()));
-  const wanted = new Set(query.runs);
-  if (wanted.size > 1) return runs.entries().filter(([run]) => wanted.has(run));
-  return [...wanted].flatMap((run) => {
-    const log = runs.get(run);
-    return log === undefined ? [] : [[run, log]];
-  });
+/** One run is not searched for. */
+const namedRuns = (runs: Runs, query: RunQuery | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
+  const [run, ...others] = query !== undefined && 'runs' in query ? query.runs : [];
+  if (run === undefined || others.length > 0) return runs.entries();
+  const log = runs.get(run);
+  return log === undefined ? [] : [[run, log]];
 };
 
 const summariseRun = (run: RunId, log: MemoryRunLog): RunSummary => {

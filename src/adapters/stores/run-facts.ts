@@ -100,15 +100,31 @@ export const firstChars = (text: string, charsMax: number): string => {
 };
 
 // Selects the runs of a query, for stores without a database.
-export const matchesQuery = (
-  query: RunQuery | undefined,
-  run: RunId,
-  { caller, startedAt }: Pick<RunFacts, 'caller' | 'startedAt'>,
-): boolean => {
-  if (query === undefined) return true;
-  return 'caller' in query ? query.caller === caller && startedAt >= (query.since ?? 0) : query.runs.includes(run);
+type ListedRun = Pick<RunFacts, 'caller' | 'startedAt' | 'endedAt'> & { readonly run: RunId };
+
+/** `all`: in the order in which they began. The result is newest first. */
+export const selectRuns = <T extends ListedRun>(all: readonly T[], query: RunQuery = {}): readonly T[] => {
+  if ('runs' in query) return all.filter(({ run }) => query.runs.includes(run)).toReversed();
+  const { before, most } = query;
+  const end =
+    before === undefined
+      ? all.length
+      : Math.max(
+          0,
+          all.findIndex(({ run }) => run === before),
+        );
+  return all
+    .slice(0, end)
+    .filter((one) => meetsConditions(query, one))
+    .toReversed()
+    .slice(0, most);
 };
 
-/** Undefined means no limit. */
-export const queryLimit = (query: RunQuery | undefined): number | undefined =>
-  query !== undefined && 'caller' in query ? query.most : undefined;
+const meetsConditions = (
+  { caller, since = 0, prefix = '', open }: Exclude<RunQuery, { readonly runs: unknown }>,
+  one: ListedRun,
+): boolean =>
+  (caller === undefined || caller === one.caller) &&
+  one.startedAt >= since &&
+  one.run.startsWith(prefix) &&
+  (open === undefined || one.endedAt === null);

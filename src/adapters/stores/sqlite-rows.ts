@@ -10,7 +10,6 @@ import type { RunTails, LogRows, RunRow } from './log-rows.ts';
 import { readBlob } from './sqlite-connection.ts';
 import type { SignalRow } from './messages.ts';
 import { storeError } from './store-error.ts';
-import { queryLimit } from './run-facts.ts';
 
 type ReadConnection = {
   /** `none` provides the result while there is no database. */
@@ -84,13 +83,13 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRow
       }
     },
     list: (query) => reading(noRows, listRunRows(query)),
-    runs: () =>
+    runs: ({ prefix, most } = { prefix: '', most: -1 }) =>
       reading(
         () => [],
         (database) =>
           database
             .prepare(runsWithFrames)
-            .all()
+            .all(prefix, idAfter(prefix), most)
             .map((row) => row['run'] as RunId),
       ),
     tails: (run) =>
@@ -231,9 +230,13 @@ type ListRow = {
 /** Jumps from each run to the next one in the index, so the cost grows with runs, not with frames. */
 const runsWithFrames = `
   WITH RECURSIVE found(run) AS (
-    SELECT min(run) FROM frames
-    UNION ALL SELECT (SELECT min(run) FROM frames WHERE frames.run > found.run) FROM found WHERE found.run IS NOT NULL
-  ) SELECT run FROM found WHERE run IS NOT NULL`;
+    SELECT min(run) FROM frames WHERE run >= ?1
+    UNION ALL SELECT (SELECT min(run) FROM frames WHERE frames.run > found.run) FROM found
+      WHERE found.run IS NOT NULL AND found.run < ?2
+  ) SELECT run FROM found WHERE run IS NOT NULL AND run < ?2 LIMIT ?3`;
+
+/** After every id that begins with this. */
+const idAfter = (prefix: string): string => `${prefix}\u{10FFFF}`;
 
 type Listing = { readonly columns: string; readonly join: string };
 
@@ -248,16 +251,14 @@ const withTails: Listing = {
 const listQuery = ({ columns, join }: Listing, where: string): string => `
   SELECT runs.*, pid, owners.host, owners.started, owners.since, owners.instance ${columns}
   FROM runs LEFT JOIN owners USING (run) ${join}
-  ${where} ORDER BY started_at DESC, runs.rowid DESC LIMIT ?`;
+  ${where} ORDER BY runs.rowid DESC LIMIT ?`;
 
 const noRows = (): readonly RunRow[] => [];
 
 const listRunRows =
-  (query: RunQuery | undefined) =>
+  (query: RunQuery = {}) =>
   (database: DatabaseSync): readonly RunRow[] => {
-    const { where, params } = whereClause(query);
-    // A negative limit means no limit.
-    const most = queryLimit(query) ?? -1;
+    const { where, params, most } = whereClause(query);
     const read = (listing: Listing): ListRow[] =>
       database.prepare(listQuery(listing, where)).all(...params, most) as ListRow[];
     try {
@@ -271,13 +272,40 @@ const listRunRows =
     }
   };
 
-type WhereClause = { readonly where: string; readonly params: readonly (string | number)[] };
+/** A negative `most` means no limit. */
+type WhereClause = { readonly where: string; readonly params: readonly (string | number)[]; readonly most: number };
 
-const whereClause = (query: RunQuery | undefined): WhereClause => {
-  if (query === undefined) return { where: '', params: [] };
-  return 'caller' in query
-    ? { where: 'WHERE runs.caller = ? AND runs.started_at >= ?', params: [query.caller, query.since ?? 0] }
-    : { where: 'WHERE runs.run IN (SELECT value FROM json_each(?))', params: [JSON.stringify(query.runs)] };
+/** Each condition has an index, except `since` without a caller. */
+const whereClause = (query: RunQuery): WhereClause => {
+  if ('runs' in query)
+    return {
+      where: 'WHERE runs.run IN (SELECT value FROM json_each(?))',
+      params: [JSON.stringify(query.runs)],
+      most: -1,
+    };
+  const { caller, since, prefix, open, before, most = -1 } = query;
+  const conditions: readonly (readonly [sql: string, ...params: (string | number)[]])[] = [
+    ...(caller === undefined ? [] : [['runs.caller = ?', caller] as const]),
+    ...(since === undefined ? [] : [['runs.started_at >= ?', since] as const]),
+    ...(open === undefined ? [] : [['runs.ended_at IS NULL'] as const]),
+    ...(before === undefined ? [] : [['runs.rowid < (SELECT rowid FROM runs WHERE run = ?)', before] as const]),
+    // Bounded here, so that a short prefix does not sort what it is not asked for.
+    ...(prefix === undefined
+      ? []
+      : ([
+          [
+            'runs.run IN (SELECT run FROM runs WHERE run >= ? AND run < ? ORDER BY run LIMIT ?)',
+            prefix,
+            idAfter(prefix),
+            most,
+          ],
+        ] as const)),
+  ];
+  return {
+    where: conditions.length === 0 ? '' : `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`,
+    params: conditions.flatMap(([, ...params]) => params),
+    most,
+  };
 };
 
 const listedTailIn = ({ frames, head }: ListRow): Tail => ({ no: frames - 1, hash: head });

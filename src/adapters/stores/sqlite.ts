@@ -122,7 +122,10 @@ const rebuild = async (folder: string, build: string, run?: RunId): Promise<numb
   const rows = openSqliteRows(path, busyTimeoutMs);
   try {
     const runs = run === undefined ? rows.runs() : [run];
-    return runs.reduce((files, one) => files + rebuildRun({ path, build }, rows, one), 0);
+    const listed = new Set(rows.list({ runs }).map((one) => one.run));
+    const files = runs.reduce((count, one) => count + rebuildRun({ path, build }, rows, one), 0);
+    if (!runs.every((one) => listed.has(one))) restoreOrder({ path, build });
+    return files;
   } finally {
     rows.close();
   }
@@ -146,6 +149,31 @@ const rebuildRun = (workspace: Workspace, rows: LogRows, run: RunId): number => 
   return files.length;
 };
 
+/**
+ * Runs are listed in the order of their row ids, and one that was missing has just got the newest. The order in which they began is that
+ * of their first frames; a run without frames keeps its place behind the run before it.
+ */
+const restoreOrder = ({ path, build }: Workspace): void => {
+  const database = openForWriting(path, { busyTimeoutMs, build });
+  try {
+    database.exec(`
+      BEGIN IMMEDIATE;
+      CREATE TEMP TABLE firsts AS SELECT runs.run AS run, runs.rowid AS listed,
+          coalesce(frames.rowid, max(frames.rowid) OVER (ORDER BY runs.rowid)) AS first
+        FROM runs LEFT JOIN frames ON frames.run = runs.run AND frames.no = 0;
+      CREATE TEMP TABLE places AS SELECT run, row_number() OVER (ORDER BY first, listed) AS place FROM firsts;
+      CREATE UNIQUE INDEX temp.place_of_run ON places(run);
+      UPDATE runs SET rowid = -(SELECT place FROM places WHERE places.run = runs.run);
+      UPDATE runs SET rowid = -rowid;
+      COMMIT;
+    `);
+  } catch (error) {
+    throw storeError(error);
+  } finally {
+    database.close();
+  }
+};
+
 /** If another process has appended to the run meanwhile, the row is left to that process. */
 const rebuildRow = ({ path, build: writer }: Workspace, run: RunId, frames: readonly Frame[]): void => {
   const { spent, ...facts } = frames.reduce(foldFacts, noFacts);
@@ -159,9 +187,12 @@ const rebuildRow = ({ path, build: writer }: Workspace, run: RunId, frames: read
     if (end?.['no'] === frames.length - 1) {
       database
         .prepare(
-          `INSERT OR REPLACE INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent,
-             format, build)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent, format, build)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (run) DO UPDATE SET agent = excluded.agent, goal = excluded.goal, started_at = excluded.started_at,
+             ended_at = excluded.ended_at, status = excluded.status, cells = excluded.cells, frames = excluded.frames,
+             head = excluded.head, caller = excluded.caller, spent = excluded.spent, format = excluded.format,
+             build = excluded.build`,
         )
         .run(
           run,

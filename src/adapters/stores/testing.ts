@@ -11,7 +11,7 @@ export type { LogStore } from './log-store.ts';
 export type { Ack, SignalRow, ToWorker } from './messages.ts';
 export { describeOwner } from './processes.ts';
 export type { RunOwner, Owners } from './processes.ts';
-export { addFacts, matchesQuery, queryLimit } from './run-facts.ts';
+export { addFacts, selectRuns } from './run-facts.ts';
 export type { RunFacts } from './run-facts.ts';
 export type { Tables } from './tables.ts';
 export type { Thread, ThreadListener } from './writer.ts';

@@ -15,19 +15,24 @@ type RunListPorts = {
   readonly facts: RunFactsReader;
 };
 
-/** How many logs are read to fill one page. */
-const logsMax = 300;
+/** How many logs are read to fill one page, and how many runs are looked at. */
+const [logsMax, runsMax] = [300, 10_000];
 
 export const listCallerRuns = async (ports: RunListPorts, reader: Caller, query: RunListQuery): Promise<RunPage> => {
   const { cloister, live, facts } = ports;
-  const all = await summaries(ports, reader, query);
-  const from = query.before === undefined ? 0 : 1 + indexOfRun(all, query.before);
   const found: RunSummary[] = [];
-  let [next, logs]: [string | null, number] = [null, 0];
-  for (const one of all.slice(from)) {
-    if (!fits(one, query)) continue;
+  let [next, logs, seen]: [string | null, number, number] = [null, 0, 0];
+  for await (const one of summaries(ports, reader, query)) {
+    if (++seen > runsMax) return { runs: await listed(ports, reader, found), next };
+    if (!fits(one, query)) {
+      next = one.run;
+      continue;
+    }
     const summary = await withState(one, live.get(one.run), cloister);
-    if (query.state !== undefined && summary.state !== query.state && summary.status !== query.state) continue;
+    if (query.state !== undefined && summary.state !== query.state && summary.status !== query.state) {
+      next = one.run;
+      continue;
+    }
     if (query.refused !== undefined) {
       logs += 1;
       if (logs > logsMax) return { runs: await listed(ports, reader, found), next };
@@ -37,40 +42,51 @@ export const listCallerRuns = async (ports: RunListPorts, reader: Caller, query:
         continue;
       }
     }
-    if (found.length === query.most) return { runs: await listed(ports, reader, found), next };
+    if (found.length === query.most) return { runs: await listed(ports, reader, found), next: found.at(-1)!.run };
     found.push(summary);
     next = one.run;
   }
   return { runs: await listed(ports, reader, found), next: null };
 };
 
-/** Newest first. Without filters, no more than the page needs. */
-const summaries = async (
+/** Newest first, in pieces, so that no more is read than the page needs. */
+async function* summaries(
   { cloister, live }: RunListPorts,
   reader: Caller,
-  { before, agent, state, text, refused, most: pageSize }: RunListQuery,
-): Promise<readonly RunSummary[]> => {
+  { before: from, most }: RunListQuery,
+): AsyncGenerator<RunSummary> {
   const caller = ownerOf(reader);
-  // Before reading the log: a run that ends meanwhile is then in at least one of the two lists.
+  // Before reading the list: a run that is listed meanwhile is then in at least one of the two.
   const active = live
     .values()
     .filter((one) => caller === undefined || one.caller.name === caller)
     .map(activeRunSummary);
-  const isWhole = [before, agent, state, text, refused].every((filter) => filter === undefined);
-  const most = isWhole ? pageSize + 1 : undefined;
   // probe: run-list-by-caller
-  const recorded = await cloister.runs({ ...omitUndefined({ caller }), most });
-  const known = new Set(recorded.map(({ run }) => run));
-  return [...active.filter(({ run }) => !known.has(run)).toReversed(), ...recorded].sort(
-    (one, other) => other.startedAt - one.startedAt,
-  );
-};
+  const asked = omitUndefined({ caller });
+  let before = from;
+  const listedFirst = new Set<string>();
+  if (from === undefined || active.some(({ run }) => run === from)) {
+    const recorded = await cloister.runs({ ...asked, runs: active.map(({ run }) => run) });
+    const known = new Set(recorded.map(({ run }) => run));
+    const unrecorded = active.filter(({ run }) => !known.has(run)).toReversed();
+    const index = unrecorded.findIndex(({ run }) => run === from);
+    for (const { run } of unrecorded) listedFirst.add(run);
+    yield* unrecorded.slice(index + 1);
+    // What is not recorded yet is newer than everything that is.
+    if (index >= 0) before = undefined;
+  }
+  if (before !== undefined && (await cloister.runs({ ...asked, run: before })).length === 0)
+    throw new CloisterError('request_invalid', 'before: you have no run with this id.');
+  for (let size = most + 1; ; size = pieceRuns) {
+    const piece = await cloister.runs({ ...asked, before, most: size });
+    yield* piece.filter(({ run }) => !listedFirst.has(run));
+    before = piece.at(-1)?.run;
+    if (piece.length < size) return;
+  }
+}
 
-const indexOfRun = (all: readonly RunSummary[], run: string): number => {
-  const index = all.findIndex((one) => one.run === run);
-  if (index === -1) throw new CloisterError('request_invalid', 'before: you have no run with this id.');
-  return index;
-};
+/** The first piece is as long as the page. */
+const pieceRuns = 500;
 
 const fits = ({ agent, goal, run }: RunSummary, query: RunListQuery): boolean => {
   if (query.agent !== undefined && agent !== query.agent) return false;

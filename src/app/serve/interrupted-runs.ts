@@ -67,9 +67,7 @@ export class InterruptedRunResumer {
   async resume(): Promise<void> {
     if (this.#isStopped) return;
     try {
-      const runs = (await this.#ports.cloister.runs())
-        .filter((run) => this.#mayResume(run))
-        .toSorted((one, other) => one.startedAt - other.startedAt);
+      const runs = (await this.#ports.cloister.runs({ open: true })).filter((run) => this.#mayResume(run)).toReversed();
       for (const { run } of runs) this.#inProgress.add(run);
       const callers = Map.groupBy(runs, ({ caller }) => caller);
       await Promise.all([...callers.values()].map((own) => this.#resumeInOrder(own)));

@@ -1,4 +1,4 @@
-// `runs`: lists the runs of a workspace, one line each, with interrupted and damaged runs highlighted. The column for the
+// `runs`: lists the runs of a workspace page by page, one line each, with interrupted and damaged runs highlighted. The column for the
 // caller appears only if a run was served.
 import { omitUndefined } from '#base';
 import type { RunId } from '#base';
@@ -7,27 +7,47 @@ import { count, dateTime, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import { cloisterCommand, continueCommand } from './shared/next-commands.ts';
-import { openToRead } from './shared/find-and-open.ts';
-import { workspaceOption } from './shared/options.ts';
+import { openToRead, resolveRun } from './shared/find-and-open.ts';
+import { flagOption, positiveInteger, textOption, valueOption, workspaceOption } from './shared/options.ts';
 import type { Screen, Style } from './shared/output.ts';
 import { excerpt, sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
 import { tableLines } from './shared/table.ts';
 import { stateMark, rowText } from './shared/tree.ts';
 
+const runsPerPage = 100;
+
 export default defineCommand({
   about: 'list the runs in the workspace, newest first',
-  examples: ['cloister runs'],
-  options: workspaceOption,
-  run: async ({ workspace, json }, { runtime, output }) => {
+  examples: ['cloister runs', 'cloister runs --limit 10', 'cloister runs --before 4f2a'],
+  options: {
+    ...workspaceOption,
+    limit: valueOption('<n>', `how many runs to list (default: ${runsPerPage})`, (text) => positiveInteger(text)),
+    before: textOption('<run>', 'only runs that began before this one'),
+    all: { ...flagOption('all runs, also those that only their records know'), conflicts: ['limit', 'before'] },
+  },
+  run: async ({ workspace, json, limit: asked, before: name, all }, { runtime, output }) => {
     await using cloister = await openToRead(workspace, runtime);
-    const runs = await cloister.runs({ waiting: true });
+    const before = name === null ? undefined : await resolveRun(cloister, name);
+    const limit = asked ?? runsPerPage;
+    const found = await cloister.runs({ waiting: true, before, most: all ? undefined : limit + 1 });
+    const runs = all ? found : found.slice(0, limit);
     // A log that cannot be read must not keep the other runs from being listed.
     const waiting = Map.groupBy(await cloister.questions().catch(() => []), ({ run }) => run);
     const newest = json ? undefined : runs.find((run) => isInterrupted(run) && !waiting.has(run.run));
     const report = newest === undefined ? null : await cloister.show(newest.run).catch(() => null);
     const value = runs.map((run) => (waiting.has(run.run) ? { ...run, questions: waiting.get(run.run)!.length } : run));
     output.result(json, value, (printer) =>
-      runsLines(sanitizeAll(runs), { workspace, waiting, chat: report?.chat }, printer),
+      runsLines(
+        sanitizeAll(runs),
+        {
+          workspace,
+          waiting,
+          chat: report?.chat,
+          isEmpty: found.length === 0 && before === undefined,
+          hasOlder: found.length > runs.length,
+        },
+        printer,
+      ),
     );
     return exitCode.completed;
   },
@@ -39,14 +59,18 @@ type RunsView = {
   readonly waiting: ReadonlyMap<RunId, readonly QuestionReport[]>;
   /** Of the newest interrupted run, if it is a chat. */
   readonly chat: ConversationRef | undefined;
+  /** The workspace has no runs. */
+  readonly isEmpty: boolean;
+  readonly hasOlder: boolean;
 };
 
 /** The runs must be sanitized. */
 const runsLines = (
   runs: readonly RunSummary[],
-  { workspace, waiting, chat }: RunsView,
+  { workspace, waiting, chat, isEmpty, hasOlder }: RunsView,
   screen: Screen,
 ): readonly string[] => {
+  if (runs.length === 0 && !isEmpty) return ['There are no older runs.'];
   if (runs.length === 0)
     return [
       `No runs in ${sanitizeLine(workspace)} yet.`,
@@ -74,6 +98,9 @@ const runsLines = (
       const style = styles[runs[index]!.state];
       return style === undefined ? line : screen.paint(style, line);
     }),
+    ...(hasOlder
+      ? ['', 'To list older runs:', `  ${cloisterCommand(`runs --before ${runs.at(-1)!.run}`, workspace)}`]
+      : []),
     ...waitingRunLines(waiting, workspace),
     ...interruptedLines(
       runs.filter((run) => isInterrupted(run) && !waiting.has(run.run)),

@@ -1,8 +1,7 @@
 // The smallest disk that a store can use: maps that a commit replaces. It shows what the ports require.
 import {
   addFacts,
-  matchesQuery,
-  queryLimit,
+  selectRuns,
   openCommitter,
   openLogReader,
   openLogStore,
@@ -177,12 +176,10 @@ const mapRows = (disk: MapDisk): LogRows => ({
   check: () => {},
   log: (run, read) => read(disk.state.frames.get(run) ?? [], disk.state.runs.get(run)?.end),
   list: (which) =>
-    [...disk.state.runs]
-      .filter(([run, { facts }]) => matchesQuery(which, run, facts))
-      .map(([run, { facts }]) => ({ run, ...facts, owner: disk.state.owners.get(run) ?? null }))
-      .toReversed()
-      .sort((one, other) => other.startedAt - one.startedAt)
-      .slice(0, queryLimit(which)),
+    selectRuns(
+      [...disk.state.runs].map(([run, { facts }]) => ({ run, ...facts, owner: disk.state.owners.get(run) ?? null })),
+      which,
+    ),
   runs: () => [...disk.state.frames.keys()],
   tailAt(run, frames) {
     const rows = (disk.state.frames.get(run) ?? []) as readonly Tail[];

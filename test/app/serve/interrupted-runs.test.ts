@@ -122,7 +122,11 @@ const openResumer = ({ runs = [summary('r1')], resumedAt = {}, resume = async ()
   const resumer = new InterruptedRunResumer({
     clock,
     cloister: {
-      runs: async () => runs.filter(({ run }) => !resumed.has(run)),
+      runs: async () =>
+        runs
+          .filter(({ run }) => !resumed.has(run))
+          .toSorted((one, other) => one.startedAt - other.startedAt)
+          .toReversed(),
       resumeTimes: async (run) => resumedAt[run] ?? [],
       questions: async () => [],
     },

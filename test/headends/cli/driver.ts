@@ -266,7 +266,13 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       return forked();
     },
     diff: async () => diffOf(given),
-    runs: async () => behaviour.runs ?? [summaryOf(given)],
+    runs: async ({ run, runs = run === undefined ? undefined : [run], prefix = '', before, most } = {}) => {
+      const all = behaviour.runs ?? [summaryOf(given)];
+      const from = before === undefined ? 0 : all.findIndex((one) => one.run === before) + 1;
+      const isAsked = (one: RunSummary): boolean =>
+        (runs === undefined || runs.includes(one.run)) && one.run.startsWith(prefix);
+      return all.slice(from).filter(isAsked).slice(0, most);
+    },
     show: async () => behaviour.report ?? reportOf(given),
     transcript: async (_run, options) => transcriptOf(given, options),
     explain: async (_run, _cell, options) => explanationOf(given, options?.find ?? null),

@@ -165,6 +165,24 @@ test('runs are listed with their state and start, interrupted ones marked', asyn
   expect(emulate(stdout, 80).wrapped).toBe(false);
 });
 
+test('a long list of runs comes page by page, and says how to see older ones', async () => {
+  const runs = Array.from({ length: 103 }, (_, nth) => summaryOf(scene(), { run: `run${100 + nth}` as typeof runId }));
+  const list = async (...args: readonly string[]) =>
+    (await cli(['runs', ...args], scene(), { behaviour: { runs } })).stdout;
+  const rows = (text: string): number =>
+    text.split('\n').filter((line) => line.startsWith('run1') || line.startsWith('run2')).length;
+  const first = await list();
+  expect(rows(first)).toBe(100);
+  expect(first).toContain('To list older runs:\n  npx cloister runs --before run199\n');
+  const second = await list('--before', 'run199');
+  expect(rows(second)).toBe(3);
+  expect(second).not.toContain('older');
+  expect(rows(await list('--limit', '2'))).toBe(2);
+  expect(rows(await list('--all'))).toBe(103);
+  expect(await list('--before', 'run202')).toBe('There are no older runs.\n');
+  expect(JSON.parse(await list('--limit', '1', '--json'))).toHaveLength(1);
+});
+
 test('the list of runs has a column for the caller if a run was served, in 80 columns', async () => {
   const ofCi = summaryOf(scene(), { caller: 'ci' });
   const long = summaryOf(scene({ agent: 'lead-of-the-whole-research-department', goal: 'word '.repeat(40) }), {

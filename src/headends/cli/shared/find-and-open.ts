@@ -1,6 +1,6 @@
 // Finds what users name (runs, cells and checkpoints by a prefix of their id, conversations by name), and opens a workspace to
 // read it, or an existing run with the agents that it was started with.
-import { CloisterError } from '#base';
+import { CloisterError, isName } from '#base';
 import type { CellId, RunId } from '#base';
 import { readQuestionId } from '#contracts';
 import type {
@@ -69,19 +69,29 @@ const candidatesMax = 5;
 export const resolveRun = async (archive: RunArchive, name: string): Promise<RunId> =>
   (await resolveSummary(archive, name)).run;
 
-/** `last` stands for the newest run. */
+/** `last` stands for the run that began last. */
 export const resolveSummary = async (archive: RunArchive, name: string): Promise<RunSummary> => {
-  const summaries = await archive.runs();
-  if (name === 'last' && summaries[0] !== undefined) return summaries[0];
-  const runs = summaries.map(({ run }) => run);
-  const found = matchPrefix(name, runs);
-  if (found.length > 1) throw ambiguousError('run', name, found);
-  const summary = summaries.find(({ run }) => run === found[0]);
-  if (summary !== undefined) return summary;
+  const [found, ...others] = name === 'last' ? await archive.runs({ most: 1 }) : await runsNamed(archive, name);
+  if (others.length > 0)
+    throw ambiguousError(
+      'run',
+      name,
+      [found!, ...others].map(({ run }) => run),
+      isCut,
+    );
+  if (found !== undefined) return found;
+  const newest = (await archive.runs({ most: candidatesMax + 1 })).map(({ run }) => run);
   throw new CloisterError(
     'run_unknown',
-    runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${listNames(runs)}.`,
+    newest.length === 0 ? 'It has no runs yet.' : `The newest are: ${listNames(newest, isCut)}.`,
   );
+};
+
+/** The one that is called so; if none is, those that begin so. */
+const runsNamed = async (archive: RunArchive, name: string): Promise<readonly RunSummary[]> => {
+  if (!isName(name)) return [];
+  const exact = await archive.runs({ run: name });
+  return exact.length > 0 ? exact : archive.runs({ prefix: name, most: candidatesMax + 1 });
 };
 
 /** By its id, or a prefix that no other question has; one that waits comes before the others. Throws `question_unknown`. */
@@ -135,15 +145,21 @@ const matchPrefix = <T extends string>(name: string, all: readonly T[]): readonl
   return exact.length > 0 ? exact : all.filter((one) => one.startsWith(name));
 };
 
-const ambiguousError = (what: string, name: string, found: readonly string[]): UsageError =>
+type NameList = { readonly isCut: boolean };
+
+/** There are more than were read. */
+const isCut: NameList = { isCut: true };
+
+const ambiguousError = (what: string, name: string, found: readonly string[], list?: NameList): UsageError =>
   new UsageError(
-    `more than one ${what} starts with "${name}": ${listNames(found)}`,
+    `more than one ${what} starts with "${name}": ${listNames(found, list)}`,
     `type more characters of the ${what} id`,
   );
 
-const listNames = (names: readonly string[]): string => {
+const listNames = (names: readonly string[], list?: NameList): string => {
   const more = names.length - candidatesMax;
-  return `${names.slice(0, candidatesMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const rest = list?.isCut === true ? 'more' : `${more} more`;
+  return `${names.slice(0, candidatesMax).join(', ')}${more > 0 ? ` and ${rest}` : ''}`;
 };
 
 /**
