@@ -20,6 +20,7 @@ import { sqliteBenchmark } from './sqlite.ts';
 import { teamsBenchmark } from './teams.ts';
 import { tokenEstimateBenchmark } from './token-estimate.ts';
 import { turnsBenchmark } from './turns.ts';
+import { severalProcessesBenchmark } from './several-processes.ts';
 import { stallsBenchmark } from './stalls.ts';
 import { windowBenchmark } from './window.ts';
 
@@ -31,6 +32,7 @@ const benchmarks: readonly Benchmark[] = [
   importBenchmark,
   sqliteBenchmark,
   durableBenchmark,
+  severalProcessesBenchmark,
   resumeBenchmark,
   findRunsBenchmark,
   checkBenchmark,

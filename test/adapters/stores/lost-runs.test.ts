@@ -120,6 +120,7 @@ describe('a run that is missing from the list of runs', () => {
     expect(await store.list()).toContainEqual(listed);
   });
 
+  // invariant: list-page-by-index
   test('is found by its id and by a prefix, without reading the whole list', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
@@ -130,7 +131,7 @@ describe('a run that is missing from the list of runs', () => {
     const damaged = [{ run: lost, state: 'damaged' }];
     expect(await reader.list({ runs: [lost] })).toMatchObject(damaged);
     expect(await reader.list({ prefix: lost.slice(0, 12), most: 2 })).toMatchObject(damaged);
-    // list-page-by-index: only a page that has room for all runs is compared with all frames.
+    // Only a page that has room for all runs is compared with all frames.
     const states = async (most: number) => (await reader.list({ most })).map(({ run, state }) => [run, state]);
     expect(await states(9)).toContainEqual([lost, 'damaged']);
     expect(await states(1)).toEqual([[last, 'interrupted']]);
