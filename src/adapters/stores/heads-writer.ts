@@ -191,8 +191,8 @@ const writeFully = (descriptor: number, text: string): number => {
 //       line.
 type PruneHeadsPorts = {
   readonly workspace: string;
+  /** Its busy timeout is 0. */
   readonly database: DatabaseSync;
-  readonly busyTimeoutMs: number;
   readonly folder: HeadsFolder;
   readonly own: OwnHeads;
   readonly owners: Owners;
@@ -200,23 +200,17 @@ type PruneHeadsPorts = {
   readonly isInPlace: () => boolean;
 };
 
-const pruneHeads = ({ workspace, database, busyTimeoutMs, folder, own, owners, isInPlace }: PruneHeadsPorts): void => {
+const pruneHeads = ({ workspace, database, folder, own, owners, isInPlace }: PruneHeadsPorts): void => {
   // Read before the checkpoint, so that everything claimed is part of it.
   const dead = folder.readAll(own.name).filter(({ heads: { owner } }) => owner !== null && !owners.isAlive(owner));
-  if (own.claims.tails.size + dead.length === 0 || !truncateWal(database, busyTimeoutMs) || !isInPlace()) return;
+  if (own.claims.tails.size + dead.length === 0 || !truncateWal(database) || !isInPlace()) return;
   if (holdsClaims(database, own.claims)) own.remove();
   for (const { name, heads } of dead) if (holdsClaims(database, heads)) removeHeads(workspace, name);
 };
 
 /** True when the write-ahead log is now empty. Does not wait for other connections: a later one can do it too. */
-const truncateWal = (database: DatabaseSync, busyTimeoutMs: number): boolean => {
-  database.exec('PRAGMA busy_timeout = 0');
-  try {
-    return database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
-  } finally {
-    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  }
-};
+const truncateWal = (database: DatabaseSync): boolean =>
+  database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
 
 const holdsClaims = (database: DatabaseSync, { tails, unreadable }: Claims): boolean => {
   const frame = database.prepare('SELECT hash FROM frames WHERE run = ? AND no = ?');

@@ -8,6 +8,7 @@ import { databasePath, openForWriting } from './database.ts';
 import { openHeadsWriter } from './heads-writer.ts';
 import type { RunOwner, Owners } from './processes.ts';
 import type { Tables } from './tables.ts';
+import { openTurns } from './turns.ts';
 
 type SqliteConnection = StoreConnection & {
   /** The bodies of a run's frames before frame `before`, in order. */
@@ -39,12 +40,15 @@ const createConnection = (database: DatabaseSync, folder: string, ports: SqliteP
   const path = databasePath(folder);
   const inode = statSync(path).ino;
   const isInPlace = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === inode;
+  // From here on, waiting is up to the turns.
+  database.exec('PRAGMA busy_timeout = 0');
+  const turns = openTurns({ ...ports, database, folder });
   const heads = openHeadsWriter({ ...ports, workspace: folder, database, isInPlace });
   const bodies = database.prepare('SELECT body FROM frames WHERE run = ? AND no < ? ORDER BY no');
   return {
     tables: sqliteTables(database),
     begin() {
-      database.exec('BEGIN IMMEDIATE');
+      turns.begin();
       heads.begin();
     },
     commit: () => database.exec('COMMIT'),
@@ -54,6 +58,7 @@ const createConnection = (database: DatabaseSync, folder: string, ports: SqliteP
     pruneHeads: heads.prune,
     close() {
       heads.close();
+      turns.close();
       database.close();
     },
     *bodies(run, before) {

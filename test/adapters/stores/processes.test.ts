@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { framesOf, newRun } from '../../conformance/store.ts';
 import { newFolder, openStore, startProcess, writeRun } from './fixture.ts';
 
-test('everything acknowledged before a kill is there after it', async () => {
+// invariant: turns-end-with-process
+test('everything acknowledged before a kill is there after it, and others can write', async () => {
   const folder = newFolder();
   const run = newRun();
   const other = startProcess('append', folder, run);
@@ -13,7 +14,9 @@ test('everything acknowledged before a kill is there after it', async () => {
   while (acknowledged < 40) acknowledged = Number(await other.line());
   await other.kill();
   for (let line = await other.line(); line !== undefined; line = await other.line()) acknowledged = Number(line);
-  const frames = await (await openStore(folder)).read(run);
+  const store = await openStore(folder);
+  await writeRun(store);
+  const frames = await store.read(run);
   expect(frames.length).toBeGreaterThan(acknowledged);
   expect(frames.map(({ no }) => no)).toEqual(frames.map((_, at) => at));
 });

@@ -1,0 +1,184 @@
+// Turns of the processes that write to one database: who waits, comes before who has just written.
+//
+//   turns-next-in-line. One process at a time waits for the database, and asks for it often; all others wait to be the next. So a commit
+//       is followed by another process's at once, and who has just committed does not come first again.
+//   turns-only-order. Turns decide who comes first, nothing else: SQLite's own locks keep writers apart, and turns are skipped when they
+//       cannot be had.
+//   turns-end-with-process. Both are locks of the operating system, which a process that dies has no more.
+//
+// SQLite waits by sleeping up to 100 ms, whoever is next: processes slept while the database was free, and some never got it.
+import { rmSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { CloisterError } from '#base';
+import { databasePath } from './database.ts';
+import { storeError } from './store-error.ts';
+
+export type Turns = {
+  /** Begins a transaction that writes. Waits for other processes as long as one of them writes; otherwise throws `store_busy` in time. */
+  begin(): void;
+  close(): void;
+};
+
+export type TurnPorts = {
+  /** Its own busy timeout must be 0. */
+  readonly database: DatabaseSync;
+  readonly folder: string;
+  /** How long to wait while nobody writes anything. */
+  readonly busyTimeoutMs: number;
+};
+
+export const openTurns = ({ database, folder, busyTimeoutMs }: TurnPorts): Turns => {
+  const line = openLine(folder);
+  const version = database.prepare('PRAGMA data_version');
+  const readVersion = (): unknown => {
+    try {
+      return version.get()?.['data_version'];
+    } catch {
+      // It is busy; nothing is known.
+      return undefined;
+    }
+  };
+
+  return {
+    begin() {
+      if (line.enter() && tryBegin(database)) return line.leave();
+      const wait = new Wait(busyTimeoutMs, readVersion);
+      try {
+        // A process that was stopped in the line keeps it: after a while, the database is asked for without a turn.
+        while (!line.enter() && !wait.isStuck) wait.pauseInLine();
+        while (!tryBegin(database)) wait.pauseAsNext();
+      } finally {
+        line.leave();
+      }
+    },
+    close: () => line.close(),
+  };
+};
+
+/** The wait of one process: its pauses, and its end. */
+class Wait {
+  readonly #busyTimeoutMs: number;
+  readonly #readVersion: () => unknown;
+  readonly #from = performance.now();
+  #version: unknown;
+  /** When somebody was last seen to have written. */
+  #writtenAt = this.#from;
+  #lookedAt = this.#from;
+  #pauseMs = shortestMs;
+
+  constructor(busyTimeoutMs: number, readVersion: () => unknown) {
+    this.#busyTimeoutMs = busyTimeoutMs;
+    this.#readVersion = readVersion;
+    this.#version = readVersion();
+  }
+
+  get isStuck(): boolean {
+    return performance.now() - this.#writtenAt > Math.min(stuckMs, this.#busyTimeoutMs / 2);
+  }
+
+  /**
+   * Few processes come to their turn soon, so they ask often at first. Many would take the processor from each other by asking; but whoever
+   * has waited long asks more often than others do. Random, so that those who began together do not ask together.
+   */
+  pauseInLine(): void {
+    this.#checkTime();
+    const waited = performance.now() - this.#from;
+    const usual = Math.min(longestMs, Math.max(shortestMs, waited / 8));
+    pause((waited > agingMs ? usual / 4 : usual) * (0.5 + Math.random() / 2));
+  }
+
+  /** A commit takes a sync, so only the first pauses are short. */
+  pauseAsNext(): void {
+    this.#checkTime();
+    pause(this.#pauseMs);
+    this.#pauseMs = Math.min(longestNextMs, this.#pauseMs * 1.3);
+  }
+
+  #checkTime(): void {
+    const now = performance.now();
+    if (now - this.#lookedAt < lookMs) return;
+    this.#lookedAt = now;
+    const version = this.#readVersion();
+    if (version !== this.#version) [this.#version, this.#writtenAt] = [version, now];
+    const [waited, idle] = [now - this.#from, now - this.#writtenAt];
+    if (idle <= this.#busyTimeoutMs && waited <= waitedMaxMs) return;
+    const others =
+      idle > this.#busyTimeoutMs
+        ? `another process holds cloister.db, and has written nothing for ${seconds(idle)}`
+        : 'other processes write to it all the time';
+    throw new CloisterError('store_busy', `database is locked: waited ${seconds(waited)}; ${others}`);
+  }
+}
+
+const [shortestMs, longestMs, longestNextMs, agingMs, stuckMs, lookMs] = [0.2, 50, 2, 5_000, 2_000, 20];
+
+/** Nobody waits longer, whatever others do. */
+const waitedMaxMs = 600_000;
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+const pause = (ms: number): void => void Atomics.wait(sleeper, 0, 0, ms);
+
+/** False: another process writes. */
+const tryBegin = (database: DatabaseSync): boolean => {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch (error) {
+    if (storeError(error).code !== 'store_busy') throw error;
+    return false;
+  }
+};
+
+type Line = {
+  /** True: this process is the next. */
+  enter(): boolean;
+  leave(): void;
+  close(): void;
+};
+
+/**
+ * The lock of an empty database beside the real one. If it cannot be made, everybody is next. Whoever closes removes it, so that a workspace
+ * at rest is one file; others notice that with their next turn, and until then only the order may suffer.
+ */
+const openLine = (folder: string): Line => {
+  const path = `${databasePath(folder)}-turns`;
+  let lock: { readonly database: DatabaseSync; readonly inode: number | undefined } | undefined;
+  let isNext = false;
+
+  const inode = (): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
+  const close = (): void => {
+    lock?.database.close();
+    lock = undefined;
+  };
+  const enter = (): boolean => {
+    if (lock !== undefined && lock.inode !== inode()) close();
+    if (lock === undefined) {
+      const database = new DatabaseSync(path, { timeout: 0 });
+      lock = { database, inode: inode() };
+    }
+    return tryBegin(lock.database);
+  };
+
+  return {
+    enter() {
+      if (isNext) return true;
+      try {
+        return (isNext = enter());
+      } catch {
+        return true;
+      }
+    },
+    leave() {
+      if (isNext) lock?.database.exec('ROLLBACK');
+      isNext = false;
+    },
+    close() {
+      if (lock === undefined) return;
+      close();
+      rmSync(path, { force: true });
+    },
+  };
+};
