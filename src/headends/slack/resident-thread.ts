@@ -174,10 +174,10 @@ export class ResidentThread {
     const blocks = [endButtons(values, run, ['details', 'json'])];
     try {
       await writer.finish({ text: said, cards: [] }, { blocks, status: 'active' });
-    } catch (error) {
+    } catch (failure) {
       // Nobody reads there any more, but the agent may have more to do than to write.
-      if (!(error instanceof ThreadWriteRefusal)) throw error;
-      this.#ports.log(`Slack: a message of a long-lived agent is not shown: ${error.message}`);
+      if (!(failure instanceof ThreadWriteRefusal)) throw failure;
+      this.#ports.log(`Slack: a message of a long-lived agent is not shown: ${failure.message}`);
     }
   }
 }

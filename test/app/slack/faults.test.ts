@@ -75,7 +75,7 @@ const allowAll = ({ slack }: SlackWorld, threads: readonly Asked[]): void => {
   }
 };
 
-const play = async (given: {
+const checkSchedule = async (given: {
   readonly acts: readonly Act[];
   readonly seed: number;
   readonly percent: number;
@@ -176,5 +176,5 @@ const play = async (given: {
 };
 
 test('whatever fails, everything that people asked is answered whole, once, in its thread', { timeout: 900_000 }, () =>
-  fc.assert(fc.asyncProperty(schedule, play), { numRuns: testRuns(150) }),
+  fc.assert(fc.asyncProperty(schedule, checkSchedule), { numRuns: testRuns(150) }),
 );
