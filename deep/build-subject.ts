@@ -12,6 +12,9 @@ export type Edit = { readonly under: string; readonly before: string; readonly a
 export type Subject = {
   /** The script to start. */
   readonly script: string;
+  /** The server and the command, for clients. */
+  readonly server: string;
+  readonly command: string;
   readonly name: string;
 };
 
@@ -31,7 +34,12 @@ export const buildSubject = async (
   for (const edit of edits) await apply(copy, edit);
   const dist = join(copy, 'dist');
   await bundle(copy, dist);
-  return { script: join(dist, 'main.js'), name };
+  return {
+    script: join(dist, 'main.js'),
+    server: join(dist, 'server.js'),
+    command: join(dist, 'command.js'),
+    name,
+  };
 };
 
 const manifestOf = async (source: string): Promise<string> => {
@@ -42,7 +50,9 @@ const manifestOf = async (source: string): Promise<string> => {
 const apply = async (copy: string, { under, before, after }: Edit): Promise<void> => {
   const folder = join(copy, under);
   let times = 0;
-  for (const file of await readdir(folder)) {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = entry.name;
     const text = await readFile(join(folder, file), 'utf8');
     times += text.split(before).length - 1;
     if (text.includes(before))
@@ -59,6 +69,8 @@ const bundle = async (copy: string, dist: string): Promise<void> => {
     cwd: copy,
     input: {
       main: './subject/main.ts',
+      server: './subject/server.ts',
+      command: './subject/command.ts',
       'sqlite-worker': './src/adapters/stores/sqlite-worker.ts',
     },
     platform: 'node',

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setUpStrace } from '../tools/deep-setup.ts';
 import { buildSubject, repo } from './build-subject.ts';
+import { clients } from './clients.ts';
 import { faults } from './faults.ts';
 import { kills } from './kills.ts';
 import { longLanes } from './long-lanes.ts';
@@ -15,7 +16,7 @@ import { failureText, summaryText } from './summary.ts';
 import type { TrialResult } from './summary.ts';
 import type { Finding, TrialReport, TrialContext, Trial } from './trial.ts';
 
-const crashes: readonly Trial[] = [powerCuts, kills, faults];
+const crashes: readonly Trial[] = [powerCuts, kills, faults, clients];
 const trials = [...crashes, ...longLanes];
 
 const main = async (args: readonly string[]): Promise<number> => {
@@ -71,7 +72,7 @@ const runLongLanes = async (
     const rounds = Math.ceil((lanes.length - at) / processes);
     const until = Date.now() + Math.max(0, end - Date.now()) / rounds;
     const group = lanes.slice(at, at + processes);
-    const none = { subject: { script: '', name: '' }, scratch: '', source: '' };
+    const none = { subject: { script: '', server: '', command: '', name: '' }, scratch: '', source: '' };
     tried.push(
       ...(await Promise.all(
         group.map((trial) => runTrial(trial, { ...createContext(trial, options, until), ...none }, options)),

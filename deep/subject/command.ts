@@ -1,0 +1,4 @@
+// The `cloister` command, as it is published.
+import { main } from '#app/main';
+
+await main(process.argv.slice(2));
