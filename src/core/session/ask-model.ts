@@ -12,6 +12,7 @@ import { leaveOutFiles, usableModels } from './files-in-view.ts';
 import { showNewContext } from './show-new-context.ts';
 import { modelName } from './model-name.ts';
 import { ModelStep } from './model-step.ts';
+import { closeCircuit, openCircuit, orderByCircuit } from './provider-circuits.ts';
 import type { ToolCall, Session } from './state.ts';
 import { estimateTokensPerByte, fileTokens, textRoom, windowLimit, promptRoom } from './window-limit.ts';
 
@@ -28,7 +29,7 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
   const { cell, ports, workClock } = session;
   const usable = usableModels(session.window, ports.currentModels?.() ?? ports.models);
   let { failure } = usable;
-  for (const model of usable.models) {
+  for (const model of modelsInOrder(session, usable.models)) {
     for (let attempt = 0; attempt <= cell.limits.maxRetries; attempt++) {
       if (attempt > 0) await backOff(session, failure, attempt);
       leaveOutFiles(session, model);
@@ -46,7 +47,10 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
       const result = settled!.ok
         ? acceptReply(session, model, no, pending.operation.hold)
         : { failure: settled!.failure };
-      if (!('failure' in result)) return result;
+      if (!('failure' in result)) {
+        session.circuits = closeCircuit(session.circuits, model);
+        return result;
+      }
       failure = workClock.limitReached() ?? result.failure;
       if (endsSession(failure)) return { failure };
       if (failure.code === 'model_request' && requestSchema(session, model) !== undefined) {
@@ -60,9 +64,16 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
       // time, so a short `timeout_ms` does not count here.
       if ((failure.retryAfterMs ?? 0) > (cell.agent.caps.limits.llmTimeout ?? retryAfterMaxMs)) break;
     }
+    session.circuits = openCircuit(session.circuits, model, failure, cell.runtime.now);
   }
   return { failure };
 };
+
+/** The first format whose runs try failing providers last. */
+const circuitsSince = 9;
+
+const modelsInOrder = ({ cell: { runtime }, circuits }: Session, models: readonly Model[]): readonly Model[] =>
+  runtime.format < circuitsSince ? models : orderByCircuit(models, circuits, runtime.now);
 
 /** Renders the window, records the view and begins the attempt. A failure here ends the session. */
 const beginAttempt = (

@@ -7,6 +7,7 @@ import { callTools } from './call-tools.ts';
 import { endSpawned } from './end-spawned.ts';
 import { failureFrom, finishWithAnswer, runLastTurn, stoppedOutcome, retryTurnOrStop } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
+import { noCircuits } from './provider-circuits.ts';
 import { showNewContext } from './show-new-context.ts';
 import { listSourceTools } from './list-tools.ts';
 import { SourceSession } from './source-session.ts';
@@ -110,6 +111,7 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     rounds: null,
     recentAnswers: none,
     sentCounts: null,
+    circuits: noCircuits,
     latestModel: null,
     hasRepaired: false,
     refusedSchema: none,

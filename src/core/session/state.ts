@@ -22,6 +22,7 @@ import type {
 import type { Cell } from '#core/memory';
 import type { ContextWindow } from '#core/memory';
 import type { WorkClock } from './limits.ts';
+import type { ProviderCircuits } from './provider-circuits.ts';
 import type { SourceSession } from './source-session.ts';
 
 export type SessionPorts = {
@@ -91,6 +92,8 @@ export type Session = {
   recentAnswers: readonly { readonly to: string; readonly at: number }[];
   /** How many messages it has sent, by recipient. */
   sentCounts: Map<string, number> | null;
+  /** The providers that do not answer this cell. */
+  circuits: ProviderCircuits;
   /** The model that gave the latest reply. */
   latestModel: Model | null;
   hasRepaired: boolean;
