@@ -13,6 +13,7 @@ import { inFlightBenchmark } from './in-flight.ts';
 import { mailBenchmark } from './mail.ts';
 import { oneToolBenchmark } from './one-tool.ts';
 import { questionsBenchmark } from './questions.ts';
+import { residentBenchmark } from './resident.ts';
 import { resumeBenchmark } from './resume.ts';
 import { schemasBenchmark } from './schemas.ts';
 import { serveBenchmark } from './serve/serve.ts';
@@ -35,6 +36,7 @@ const benchmarks: readonly Benchmark[] = [
   severalProcessesBenchmark,
   resumeBenchmark,
   findRunsBenchmark,
+  residentBenchmark,
   checkBenchmark,
   schemasBenchmark,
   tokenEstimateBenchmark,

@@ -8,7 +8,7 @@
 import { bufferedBytesMax } from '#base';
 import type { CellId, ErrorCode } from '#base';
 import { decodeMail } from '#contracts';
-import type { Frame, Answer, DeadLetter, Mail, Status } from '#contracts';
+import type { Frame, Answer, DeadLetter, Mail, MailReport, Status } from '#contracts';
 import { followMessageStates } from '#core/events';
 
 export type FrameFold<T> = { next(frame: Frame): readonly T[] };
@@ -207,9 +207,11 @@ export type AnswerFold = FrameFold<Answer | NoAnswerReason> & {
   readonly isMessageKnown: boolean;
 };
 
-/** `message`: the message id; null: the message that the run was spawned with. */
-export const followAnswer = (message: string | null): AnswerFold => {
-  const mail = followMessageStates();
+/** What changes in the states of messages with a frame. */
+type ReadChanges = (frame: Frame) => readonly MailReport[];
+
+/** `message`: the message id; null: the message that the run was spawned with. `changes`: if others follow the run, too. */
+export const followAnswer = (message: string | null, changes: ReadChanges = followMessageStates().next): AnswerFold => {
   let [reader, isRead]: [CellId | null, boolean] = [null, false];
   return {
     get isMessageKnown() {
@@ -222,7 +224,7 @@ export const followAnswer = (message: string | null): AnswerFold => {
       if (record.type === 'open' && message === null) reader = record.birth.cell;
       if (frame.cell === reader && (isRead || message === null) && isWithheld(frame))
         return [{ noAnswer: 'The answer was refused and did not leave the run.' }];
-      const own = mail.next(frame).find(({ id }) => id === message);
+      const own = changes(frame).find(({ id }) => id === message);
       if (own !== undefined) {
         reader = own.to === 'outside' ? reader : (own.to ?? reader);
         isRead ||= own.state === 'read';

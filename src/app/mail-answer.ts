@@ -21,14 +21,15 @@ export const receiveAnswer = async (
   { feed, outside }: Readers,
   { message, isEarly, signal }: AwaitedMessage,
 ): Promise<Answer> => {
-  const fold = followAnswer(message ?? null);
+  const known = message === undefined ? undefined : feed.followAnswer(message);
+  const fold = known?.fold ?? followAnswer(message ?? null);
   const claim = outside.claim(fold);
   const reader = feed.open(claim);
   const stop = (): void => reader.close();
   if (signal?.aborted === true) stop();
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    for await (const found of feed.follow(reader)) {
+    for await (const found of feed.follow(reader, known?.past)) {
       if (found === caughtUp) {
         if (message !== undefined && !isEarly && !fold.isMessageKnown)
           throw new CloisterError('mail_unknown', `Run ${run} has no message "${message.slice(0, 80)}".`);

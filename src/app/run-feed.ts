@@ -4,9 +4,10 @@
 //       crash. A live piece follows the frame that began its operation.
 import type { CellId, RunId } from '#base';
 import { checkOptions } from '#base/shapes';
-import { seesShape } from '#contracts';
+import { decodeMail, seesShape } from '#contracts';
 import type { Cause, Frame, LiveEvent, RunEvent, RunSession, Sees, Transcript, TranscriptOptions } from '#contracts';
 import { listAnswerCauses, listCauses, projectEvents } from '#core/events';
+import { AnswerBook } from './answer-book.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
 import { quoteLongOutputs, readTranscript, transcriptFields } from './read-transcript.ts';
@@ -29,6 +30,9 @@ export type FrameListener = Pick<FrameReader<unknown>, 'frame' | 'end'>;
 
 type PendingPiece = { readonly cell: CellId; readonly agent: string; readonly event: LiveEvent };
 
+/** `isComplete`: the book has seen all frames. */
+type FollowedAnswers = { readonly book: AnswerBook; isComplete: boolean };
+
 /** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
 export const caughtUp = Symbol('caught up');
 
@@ -43,6 +47,9 @@ export class RunFeed {
    * told so far, and the rest as it is written.
    */
   readonly #written = new Map<CellId, { readonly agent: string; text: string }>();
+
+  /** Once somebody has waited for the answer to a message. */
+  #answers: FollowedAnswers | undefined;
 
   /** Frames that are not durable yet, and live pieces of operations that began in them. */
   #uncommitted: (Frame | PendingPiece)[] = [];
@@ -139,10 +146,26 @@ export class RunFeed {
     this.#readers.delete(reader);
   }
 
-  /** Yields the items of recorded frames, then `caughtUp`, then new items. */
-  async *follow<T>(reader: FrameReader<T>): AsyncGenerator<T | typeof caughtUp> {
+  /** For a message that came while the answers were followed; undefined for others, whose answers are in the log. */
+  followAnswer(message: string): ReturnType<AnswerBook['follow']> | undefined {
+    if (this.#answers === undefined) void this.#openAnswers().catch(() => (this.#answers = undefined));
+    const { book, isComplete } = this.#answers ?? {};
+    if (book === undefined || isComplete !== true) return undefined;
+    const isComing = (): boolean => this.#uncommitted.some((one) => 'no' in one && brings(one, message));
+    return book.knows(message) || isComing() ? book.follow(message) : undefined;
+  }
+
+  async #openAnswers(): Promise<void> {
+    const answers: FollowedAnswers = (this.#answers = { book: new AnswerBook(), isComplete: false });
+    const reader = this.open(answers.book);
+    reader.catchUp(this.#recorded.hasFrames ? await this.#recorded.readRecorded() : []);
+    answers.isComplete = true;
+  }
+
+  /** Yields the items of recorded frames, then `caughtUp`, then new items. `past`: those that matter, if that is known. */
+  async *follow<T>(reader: FrameReader<T>, past?: readonly Frame[]): AsyncGenerator<T | typeof caughtUp> {
     try {
-      reader.catchUp(this.#recorded.hasFrames ? await this.#recorded.readRecorded() : []);
+      reader.catchUp(past ?? (this.#recorded.hasFrames ? await this.#recorded.readRecorded() : []));
       yield caughtUp;
       yield* this.items(reader);
     } finally {
@@ -210,3 +233,9 @@ export class RunFeed {
     }
   }
 }
+
+/** Whether a message comes from outside with this frame. */
+const brings = ({ record, contents = [] }: Frame, message: string): boolean =>
+  record.type === 'mail' &&
+  (record.dead?.id === message ||
+    contents.some(({ from, content }) => from === 'outside' && decodeMail(content).id === message));

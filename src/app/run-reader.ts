@@ -19,7 +19,7 @@ import type {
   TranscriptOptions,
 } from '#contracts';
 import { auditRun, diffRuns, explainCell } from '#core/audit';
-import { readLedgers, readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
+import { collectMail, readLedgers, readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
 import { readRunTasks } from '#core/tasks';
 import { quoteAll, readTranscript, transcriptFields } from './read-transcript.ts';
 
@@ -53,7 +53,15 @@ export class RunReader {
   }
 
   async mail(run: string): Promise<readonly MailReport[]> {
-    return readRunMail(await this.#frames(run));
+    const frames = await this.#frames(run);
+    const pause = this.#openPauses?.();
+    const mail = collectMail();
+    for (const frame of frames) {
+      const paused = pause?.();
+      if (paused !== undefined) await paused;
+      mail.next(frame);
+    }
+    return mail.all();
   }
 
   deadLetters(options: Parameters<RunArchive['deadLetters']>[0] = {}): Promise<DeadLetters> {

@@ -4,7 +4,7 @@ export { Accounts, spawnedWaitName } from './accounts.ts';
 export { listAnswerCauses, listCauses } from './causes.ts';
 export { amountText, shortageText } from './budget-shortage.ts';
 export { hasMailbox, MailDirectoryFold } from './mail-directory.ts';
-export { followMessageStates, readRunMail } from './mail-states.ts';
+export { collectMail, followMessageStates, readRunMail } from './mail-states.ts';
 export { projectEvents } from './project-events.ts';
 export { projectLog } from './project-log.ts';
 export { protocolEvents } from './protocol-events.ts';

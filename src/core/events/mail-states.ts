@@ -19,28 +19,33 @@ type MutableReport = { -readonly [K in keyof MailReport]: MailReport[K] };
 export type MessageFold = {
   /** The messages that changed with this frame, in their new state. */
   next(frame: Frame): readonly MailReport[];
-  /** All messages, in log order. */
-  all(): readonly MailReport[];
 };
 
+/** Keeps only the messages that can still change: a long-lived run has any number of them. */
 export const followMessageStates = (): MessageFold => {
-  const state: State = {
-    reports: [],
-    openReports: new Map(),
-    names: new Map(),
-    spawned: new Set(),
-    receives: new Set(),
-  };
-  return {
-    next: (frame) => changes(frame, state).map((letter) => ({ ...letter })),
-    all: () => state.reports,
-  };
+  const state = startState(null);
+  return { next: (frame) => changes(frame, state).map((letter) => ({ ...letter })) };
 };
+
+const startState = (reports: State['reports']): State => ({
+  reports,
+  openReports: new Map(),
+  openToOutside: new Map(),
+  names: new Map(),
+  spawned: new Set(),
+  receives: new Set(),
+  opened: 0,
+});
 
 type State = {
-  readonly reports: MutableReport[];
+  /** All messages, in log order; null: they are not kept. */
+  readonly reports: MutableReport[] | null;
   /** Messages that are neither read nor dead, by cell and ledger seq. */
   readonly openReports: Map<string, MutableReport>;
+  /** Those to the outside by their ids, with their place among all. */
+  readonly openToOutside: Map<string, { readonly key: string; readonly nth: number }>;
+  /** How many messages have been opened. */
+  opened: number;
   readonly names: Map<CellId, string>;
   readonly spawned: Set<CellId>;
   readonly receives: Set<string>;
@@ -93,8 +98,12 @@ const queueMessage = (frame: Frame, content: CrossingContent, state: State): rea
   if (frame.record.type === 'begin' && content.kind === 'message') return markHandedOn(frame, content, state);
   const letter = createReport(frame, content, state);
   if (letter === null) return [];
-  state.reports.push(letter);
-  if (letter.state === 'queued') state.openReports.set(`${content.cell}/${content.seq}`, letter);
+  state.reports?.push(letter);
+  const key = `${content.cell}/${content.seq}`;
+  if (letter.state === 'queued') {
+    state.openReports.set(key, letter);
+    if (letter.to === 'outside') state.openToOutside.set(letter.id, { key, nth: state.opened++ });
+  }
   return [letter];
 };
 
@@ -206,7 +215,7 @@ const addDeadLetters = (frame: Frame, from: CrossingEnd, value: unknown, state: 
       deadAt: frame.at,
       reason: one.reason,
     };
-    state.reports.push(letter);
+    state.reports?.push(letter);
     return letter;
   });
 };
@@ -240,12 +249,20 @@ const markReported = ({ cell, at }: Frame, value: unknown, { openReports }: Stat
   }) ?? [];
 
 /** Nothing more is recorded about messages to the outside: the runtime cannot know whether a person has read them. */
-const markHandedOut = ({ at }: Frame, messages: readonly string[], { openReports }: State): readonly MutableReport[] =>
-  [...openReports].flatMap(([key, letter]) => {
-    if (letter.to !== 'outside' || !messages.includes(letter.id)) return [];
+const markHandedOut = (
+  { at }: Frame,
+  messages: readonly string[],
+  { openReports, openToOutside }: State,
+): readonly MutableReport[] => {
+  const open = messages.flatMap((id) => openToOutside.get(id) ?? []).toSorted((one, other) => one.nth - other.nth);
+  for (const id of messages) openToOutside.delete(id);
+  return open.flatMap(({ key }) => {
+    const letter = openReports.get(key);
+    if (letter === undefined) return [];
     openReports.delete(key);
     return [Object.assign(letter, { state: 'delivered', deliveredAt: at } as const)];
   });
+};
 
 /** A message counts as read when a request shows it. */
 const markRead = ({ cell, at, attempt }: Frame, state: State): readonly MutableReport[] => {
@@ -290,9 +307,19 @@ const markDead = (
   return letter;
 };
 
-/** Every message of a run. */
+/** Collects every message of a run, in log order. */
+export const collectMail = () => {
+  const reports: MutableReport[] = [];
+  const state = startState(reports);
+  return {
+    next: (frame: Frame): void => void changes(frame, state),
+    all: (): readonly MailReport[] => reports,
+  };
+};
+
+/** Every message of a run, in log order. */
 export const readRunMail = (frames: readonly Frame[]): readonly MailReport[] => {
-  const fold = followMessageStates();
-  for (const frame of frames) fold.next(frame);
-  return fold.all();
+  const mail = collectMail();
+  for (const frame of frames) mail.next(frame);
+  return mail.all();
 };
