@@ -30,7 +30,7 @@ export type FrameListener = Pick<FrameReader<unknown>, 'frame' | 'end'>;
 
 type PendingPiece = { readonly cell: CellId; readonly agent: string; readonly event: LiveEvent };
 
-/** `isComplete`: the book has seen all frames. */
+/** `isComplete`: it has seen all frames. */
 type FollowedAnswers = { readonly book: AnswerBook; isComplete: boolean };
 
 /** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */

@@ -19,7 +19,7 @@ export type Turns = {
   close(): void;
 };
 
-export type TurnPorts = {
+type WriterTurnPorts = {
   /** Its own busy timeout must be 0. */
   readonly database: DatabaseSync;
   readonly folder: string;
@@ -27,7 +27,7 @@ export type TurnPorts = {
   readonly busyTimeoutMs: number;
 };
 
-export const openTurns = ({ database, folder, busyTimeoutMs }: TurnPorts): Turns => {
+export const openTurns = ({ database, folder, busyTimeoutMs }: WriterTurnPorts): Turns => {
   const line = openLine(folder);
   const version = database.prepare('PRAGMA data_version');
   const readVersion = (): unknown => {

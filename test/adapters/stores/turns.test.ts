@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { databasePath, openForWriting } from '../../../src/adapters/stores/database.ts';
-import { openTurns } from '../../../src/adapters/stores/turns.ts';
-import type { Turns } from '../../../src/adapters/stores/turns.ts';
+import { openTurns } from '#testing/adapters/stores';
+import type { Turns } from '#testing/adapters/stores';
 import { newFolder } from './fixture.ts';
 
 const options = { busyTimeoutMs: 100, build: 'test' };
