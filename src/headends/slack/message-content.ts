@@ -67,6 +67,14 @@ export const messageBlocks = ({ text, cards, end }: MessageContent, id: string):
   ],
 });
 
+const workingText = 'Working on it.';
+
+/** A message that only offers to stop the run, with the block of that button. */
+export const stopMessage = (stop: JsonObject, id: string): JsonObject => ({
+  text: workingText,
+  blocks: [{ type: 'context', block_id: id, elements: [{ type: 'plain_text', text: workingText }] }, stop],
+});
+
 const statusSigns = { pending: '○', in_progress: '…', complete: '✓', error: '✗' } as const;
 
 const cardLine = (cards: readonly TaskCard[]): string =>

@@ -12,7 +12,7 @@ import { QuestionCards } from './question-cards.ts';
 import { eventsUntil, findOrResume, waitFor } from './run-reader.ts';
 import { conversationOfThread, keyOfMessage } from './slack-place.ts';
 import { ThreadWriteRefusal } from './thread-editor.ts';
-import { endButtons } from './turn-runner.ts';
+import { runButtons } from './turn-runner.ts';
 import type { ThreadWorkerPorts } from './worker-ports.ts';
 
 type MessageRequest = InboxRequest & { readonly type: 'message' };
@@ -171,7 +171,7 @@ export class ResidentThread {
       values.mark('mail', `${run} ${message}`),
       mayExist,
     );
-    const blocks = [endButtons(values, run, ['details', 'json'])];
+    const blocks = [runButtons(values, run, ['details', 'json'])];
     try {
       await writer.finish({ text: said, cards: [] }, { blocks, status: 'active' });
     } catch (failure) {

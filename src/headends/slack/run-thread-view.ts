@@ -53,7 +53,7 @@ export class RunThreadView {
   view(cardsMax: number): ThreadView {
     const all = [...this.run.cells.values()];
     const shown = all.length <= cardsMax ? all : [...all.slice(0, 1), ...all.slice(all.length - cardsMax + 1)];
-    return { text: this.text, cards: shown.map((cell) => cardOf(this.run, cell)) };
+    return { text: this.text, cards: shown.map((cell) => cardOf(this.run, cell)), isWaiting: this.waitsForPeople };
   }
 
   #apply(activities: readonly RunActivity[]): void {

@@ -2,7 +2,7 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { CallQueue } from './call-queue.ts';
-import { findMessageId, messageBlocks } from './message-content.ts';
+import { findMessageId, messageBlocks, stopMessage } from './message-content.ts';
 import type { MessageContent } from './message-content.ts';
 import type { SlackReply } from './slack-api.ts';
 import type { SessionStatus, ThreadEnd, ThreadPlace } from './thread-view.ts';
@@ -57,6 +57,10 @@ export class ThreadCalls {
       ...plain,
       ...messageBlocks(content, id),
     });
+  }
+
+  postStop(stop: JsonObject, id: string): Promise<SlackReply> {
+    return this.#once('chat.postMessage', { thread_ts: this.#place.thread, ...plain, ...stopMessage(stop, id) });
   }
 
   replace(ts: string, content: MessageContent, id: string): Promise<SlackReply> {

@@ -2,6 +2,7 @@
 //
 //   editor-once. Text is sent again only if Slack has said that it did nothing. A message whose call had no answer may show more than
 //       its part of the text, and is then marked as not exact.
+import type { JsonObject } from '#base';
 import type { Clock } from '#contracts';
 import { closeFence, fenceAt } from './code-fence.ts';
 import { cardsMax, isSameCard, taskChunks, textChunks } from './message-content.ts';
@@ -47,6 +48,7 @@ export class ThreadEditor {
   /** Some workspaces let no message be changed. */
   canReplace = true;
   isStatusSet = false;
+  hasOfferedStop = false;
   /** There may be messages that are not in `sent`. */
   mustFind = false;
   /** When to look for messages that came late. */
@@ -122,6 +124,15 @@ export class ThreadEditor {
       if (!/too_long/u.test(error) || this.charsMax <= 1_000) throw new ThreadWriteRefusal(error);
       this.charsMax = Math.floor(this.charsMax / 2);
     });
+  }
+
+  /** The message has no part of the text, so it is deleted at the end like every other one that is of no use. */
+  async offerStop({ text, cards: [first] }: ThreadGoal, stop: JsonObject): Promise<void> {
+    this.hasOfferedStop = true;
+    const message = { ...this.#newMessage(first, { part: undefined, cards: [] }, false), isExact: false };
+    const reply = await this.#calls.postStop(stop, message.id);
+    if (reply.kind === 'limited') this.hasOfferedStop = false;
+    this.#noteCreated(reply, message, text, () => undefined);
   }
 
   async replace({ text, cards }: ThreadGoal, message: SentMessage, end: ThreadEnd | undefined): Promise<void> {

@@ -17,6 +17,8 @@ export type ThreadView = {
   readonly text: string;
   /** In the order in which they appeared. */
   readonly cards: readonly TaskCard[];
+  /** It waits for people, and nothing works meanwhile. */
+  readonly isWaiting?: boolean;
 };
 
 /** Where a turn is answered. */

@@ -3,6 +3,7 @@
 //   writer-one-call. One call at a time, and at most one that adds text a second.
 //   writer-whole. `finish` resolves when the thread shows the view: all of the text once, in order, every card as it ended, and the
 //       blocks of the end below the last message.
+import type { JsonObject } from '#base';
 import type { CancelTimer, Clock } from '#contracts';
 import type { CallQueue } from './call-queue.ts';
 import { cardsMax, isSameCard } from './message-content.ts';
@@ -22,6 +23,8 @@ type ThreadWriterOptions = {
   readonly bot: string;
   /** Of the run, and of no other: its messages are found by it after a crash. */
   readonly marker: string;
+  /** The block with the button that stops the run: offered while an answer takes long. */
+  readonly stop?: JsonObject;
   /** Of one message. Slack takes 12,000, and about 13,000 with the blocks of the end. */
   readonly charsMax?: number;
   /** Closes it. */
@@ -30,6 +33,8 @@ type ThreadWriterOptions = {
 
 const charsDefault = 10_000;
 const spacingMs = 1_000;
+/** Shorter answers are not worth a button. */
+const stopAfterMs = 3_000;
 
 type Step = () => Promise<void>;
 type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void };
@@ -37,18 +42,22 @@ type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) 
 export class ThreadWriter {
   readonly #clock: Clock;
   readonly #stopping: AbortSignal | undefined;
+  readonly #stop: JsonObject | undefined;
   readonly #editor: ThreadEditor;
   #view: ThreadView | undefined;
   #pause: { readonly view: ThreadView; readonly waiters: readonly Waiter[] } | undefined;
   #finish: (Waiter & { readonly end: ThreadEnd }) | undefined;
   #converted: { readonly source: string; readonly text: string } | undefined;
+  /** When the thread was to show something for the first time. */
+  #shownAt = Infinity;
   #isRunning = false;
   #isClosed = false;
   #cancelTimer: CancelTimer | undefined;
 
-  constructor({ queue, clock, place, bot, marker, stopping, charsMax = charsDefault }: ThreadWriterOptions) {
+  constructor({ queue, clock, place, bot, marker, stopping, stop, charsMax = charsDefault }: ThreadWriterOptions) {
     this.#clock = clock;
     this.#stopping = stopping;
+    this.#stop = stop;
     this.#editor = new ThreadEditor(new ThreadCalls(queue, place, bot), { clock, marker, charsMax });
     stopping?.addEventListener('abort', this.#close, { once: true });
   }
@@ -57,6 +66,7 @@ export class ThreadWriter {
   show(view: ThreadView): void {
     if (this.#finish !== undefined) return;
     this.#view = view;
+    this.#shownAt = Math.min(this.#shownAt, this.#clock.now());
     this.#wake();
   }
 
@@ -134,7 +144,7 @@ export class ThreadWriter {
     this.#assignText(goal);
     const { open } = editor.sent;
     const part = this.#nextPart(goal, open);
-    if (open !== undefined) return this.#continue(goal, open, part);
+    if (open !== undefined) return this.#offerStop(goal) ?? this.#continue(goal, open, part);
     if (goal.isFlush)
       return part === undefined ? this.#completeFlush(goal) : this.#afterWrite(() => this.#post(goal, part));
     if (!editor.canStream || (part === undefined && editor.changedCards(goal.cards).length === 0)) return undefined;
@@ -189,6 +199,13 @@ export class ThreadWriter {
       return this.#at(0, () => editor.stop(goal, open, { part, cards }, isFull ? undefined : this.#end()));
     if (part === undefined && cards.length === 0) return undefined;
     return this.#afterWrite(() => editor.append(goal, open, { part, cards }));
+  }
+
+  #offerStop(goal: ThreadGoal): Step | undefined {
+    const [editor, stop] = [this.#editor, this.#stop];
+    // A question has a button of its own.
+    if (goal.isFlush || stop === undefined || editor.hasOfferedStop || this.#view?.isWaiting) return undefined;
+    return this.#at(this.#shownAt + stopAfterMs, () => editor.offerStop(goal, stop));
   }
 
   #end(): ThreadEnd | undefined {

@@ -2,6 +2,7 @@
 //
 //   turn-shown-whole. It resolves only after the answer, the cards and what became of each question are in the thread.
 import { CloisterError } from '#base';
+import type { JsonObject } from '#base';
 import type { AgentService, Caller, Cause, RunOutcome } from '#contracts';
 import { clientFailure, failureWithAdvice } from '#headends/shared';
 import { actions, button } from './blocks.ts';
@@ -30,8 +31,8 @@ export type TurnPorts = {
   readonly messages: SlackMessages;
   readonly values: ButtonValues;
   readonly stopping: AbortSignal;
-  /** `marker`: of what is written; `isLate`: some of it may be there already. */
-  readonly openWriter: (place: ThreadPlace, marker: string, isLate: boolean) => AnswerWriter;
+  /** `marker`: of what is written; `isLate`: some of it may be there already; `stop`: the block with the button that stops the run. */
+  readonly openWriter: (place: ThreadPlace, marker: string, isLate: boolean, stop?: JsonObject) => AnswerWriter;
 };
 
 /** Slack shows at most this many blocks in a message. */
@@ -44,7 +45,9 @@ export const showRun = async (
   place: ThreadPlace,
   caller: Caller,
 ): Promise<void> => {
-  const writer = ports.openWriter(place, ports.values.mark('run', served.run), isLate);
+  const { values } = ports;
+  const stop = runButtons(values, served.run, ['stop']);
+  const writer = ports.openWriter(place, values.mark('run', served.run), isLate, stop);
   try {
     await showWith(writer, ports, { served, isLate }, place, caller);
   } finally {
@@ -80,7 +83,7 @@ const showWith = async (
   await cards.settle();
   const { text, cards: shown } = view.view(cardsMax);
   const whole = { text: withEnd(text, outcome, (await served.causes()) ?? []), cards: shown };
-  const buttons = endButtons(values, served.run, ['retry', 'details', 'json']);
+  const buttons = runButtons(values, served.run, ['retry', 'details', 'json']);
   await writer.finish(whole, { blocks: [buttons], status: 'active' });
 };
 
@@ -96,10 +99,10 @@ const endNote = ({ status, failure }: RunOutcome, causes: readonly Cause[]): str
   return status === 'partial' ? `This answer is incomplete. ${why}` : `There is no answer. ${why}`;
 };
 
-const buttonTexts = { retry: 'Retry', details: 'Details', json: 'JSON' } as const;
+const buttonTexts = { stop: 'Stop', retry: 'Retry', details: 'Details', json: 'JSON' } as const;
 
-/** The buttons below an answer. */
-export const endButtons = (
+/** Buttons about a run. */
+export const runButtons = (
   values: ButtonValues,
   run: string,
   names: readonly (keyof typeof buttonTexts)[],

@@ -38,6 +38,29 @@ test.for(['button', 'own', 'word'] as const)('a run is stopped with: %s', async 
   await process.stop();
 });
 
+test('an answer that takes long has a Stop button until it is whole; it works for its person only', async () => {
+  const world = openSlackWorld(slackTeam());
+  const { slack, time } = world;
+  const process = await world.start();
+  slack.say('U2', 'C1', 'I am here.');
+  const stops = (ts: string) =>
+    appMessages(world, ts).filter(({ buttons }) => buttons.some(({ text }) => text === 'Stop'));
+  const [quick, slow, endless] = ['Hello', 'slow', 'forever'].map((text) => slack.mention('U1', 'C1', text).ts);
+  await answered(world, quick!);
+  await time.until(() => [slow!, endless!].every((ts) => stops(ts).length === 1));
+  slack.press('U2', stops(endless!)[0]!, 'cloister_stop');
+  await time.pass(5_000);
+  expect(slack.ephemerals('U2').map(({ text }) => text)).toEqual([notYours]);
+  await answered(world, slow!);
+  expect([quick!, slow!].flatMap(stops)).toEqual([]);
+  expect(world.said('C1', slow!).join('')).toBe('One. Two. Three. Four of slow.');
+  slack.press('U1', stops(endless!)[0]!, 'cloister_stop');
+  await answered(world, endless!);
+  expect(world.said('C1', endless!)).toEqual(['Stopped.']);
+  expect(slack.thread('C1', quick!)).toHaveLength(2);
+  await process.stop();
+});
+
 test('what waits for a slot is stopped too, and everything that the person wrote before', async () => {
   const world = openSlackWorld({ ...slackTeam(), slots: { running: 1, runningPerAgent: 1 } });
   const { slack, time } = world;

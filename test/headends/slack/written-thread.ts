@@ -48,6 +48,10 @@ export type PlayedThread = {
 
 export const charsMax = 250;
 const timeoutMs = 10_000;
+const stop = {
+  type: 'actions',
+  elements: [{ type: 'button', action_id: 'stop', value: 'x', text: { type: 'plain_text', text: 'Stop' } }],
+};
 const end = {
   blocks: [
     {
@@ -172,7 +176,7 @@ class FaultyWorld {
       upload: () => never,
     };
     const queue = new CallQueue({ api, clock: this.#clock });
-    return new ThreadWriter({ queue, clock: this.#clock, place, marker: 'run1', bot: 'UAPP', charsMax });
+    return new ThreadWriter({ queue, clock: this.#clock, place, marker: 'run1', bot: 'UAPP', stop, charsMax });
   }
 
   async #call(method: string, args: JsonObject, process: { isAlive: boolean }): Promise<SlackReply> {
