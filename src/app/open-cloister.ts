@@ -50,7 +50,7 @@ export const openConfigured = async (
     ...options,
     defaultAgent: await resolveDefaultAgent(options, configs),
   });
-  const store = inMemory ? memoryStore(undefined, now) : await openSqliteStore(folder, { now, build: buildName() });
+  const store = inMemory ? memoryStore({}, now) : await openSqliteStore(folder, { now, build: buildName() });
   const workspaces = inMemory ? memoryCellFolders() : jailedCellFolders(folder);
   return new LocalCloister(agents, {
     store,

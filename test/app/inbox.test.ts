@@ -184,7 +184,7 @@ test('names of headends and queues cannot reach other ids', async () => {
 });
 
 test('in memory, a queue that is opened more often than ended runs are kept keeps its items, and the runs stay', async () => {
-  const store = memoryStore(2);
+  const store = memoryStore({ runs: 2 });
   const run = await writeRun(store as Parameters<typeof writeRun>[0]);
   const inbox = inboxOf(store);
   const ids = countingIds();

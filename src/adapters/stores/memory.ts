@@ -1,5 +1,7 @@
-// A store in memory: frames are kept by reference and nothing is copied. Past a limit, a caller's oldest ended runs
-// are dropped.
+// A store in memory: frames are kept by reference and nothing is copied.
+//
+//   memory-ended-bounded. Past a number of runs, or of bytes, a caller's oldest ended runs are dropped, with the values that no other ended
+//       run refers to. Its newest one stays, however large it is, so that whoever waited for it can read it.
 import { CloisterError, deepFreeze, PromptlyReleasingMap, isName, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
 import type { WorkspaceEntry, Frame, RunLog, RunSummary, Signal, Store, RunQuery } from '#contracts';
@@ -11,27 +13,74 @@ import type { RunFacts } from './run-facts.ts';
 import { decideSignal, isStored, parseSignal, SignalListeners, signalRow } from './signals.ts';
 
 /** Ended runs to keep for each caller: one limit for all would show a caller how many runs others have had. */
-const endedMax = 1_000;
+type EndedMax = { readonly runs: number; readonly bytes: number };
 
-export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.now): Store => {
+const endedMax: EndedMax = { runs: 1_000, bytes: 64 * 1024 * 1024 };
+
+/** An ended run, its estimated size, and the large values that it refers to. */
+type EndedRun = { readonly run: RunId; readonly bytes: number; readonly refs: readonly string[] };
+
+type CallerEnded = { readonly runs: EndedRun[]; bytes: number };
+
+export const memoryStore = (given: Partial<EndedMax> = {}, now: () => number = Date.now): Store => {
+  const most = { ...endedMax, ...given };
   const runs = new PromptlyReleasingMap<RunId, MemoryRunLog>();
   const blobs = new Map<string, Uint8Array>();
-  const endedByCaller = new Map<string, RunId[]>();
+  /** How many ended runs refer to a value. */
+  const users = new Map<string, number>();
+  /**
+   * Values that no ended run refers to any more, and how many runs had begun by then. Of those that were running, nobody knows what they
+   * refer to before they have ended.
+   */
+  const unused = new Map<string, number>();
+  const endedByCaller = new Map<string, CallerEnded>();
   const workspaceLog: WorkspaceEntry[] = [];
   const signals = new MemorySignals();
   let begun = 0;
 
+  const measure = (run: RunId, { frames }: MemoryRunLog): EndedRun => {
+    const refs = blobs.size === 0 ? [] : namedValues(frames).filter((ref) => blobs.has(ref));
+    for (const ref of refs) users.set(ref, (users.get(ref) ?? 0) + 1);
+    const bytes = frames.reduce((sum, frame) => sum + frameBytes(frame), 0);
+    return { run, refs, bytes: refs.reduce((sum, ref) => sum + (blobs.get(ref)?.length ?? 0), bytes) };
+  };
+  const drop = ({ run, refs }: EndedRun): void => {
+    for (const ref of refs) {
+      const left = (users.get(ref) ?? 1) - 1;
+      if (left > 0) users.set(ref, left);
+      else users.delete(ref);
+      if (left <= 0) unused.set(ref, begun);
+    }
+    dropRun(runs, signals, run);
+  };
+  const dropValues = (): void => {
+    if (unused.size === 0) return;
+    const oldest = runs.values().reduce((least, { owned, nth }) => (owned ? Math.min(least, nth) : least), begun);
+    for (const [ref, mark] of unused) {
+      if (oldest < mark) continue;
+      unused.delete(ref);
+      if (!users.has(ref)) blobs.delete(ref);
+    }
+  };
   const onEnd = (run: RunId): void => {
+    const log = runs.get(run);
     // Nothing was recorded: the id was only held, and what waits under it stays.
-    if (runs.get(run)?.frames.length === 0) {
+    if (log === undefined || log.frames.length === 0) {
       runs.delete(run);
       return;
     }
-    const caller = openedBy(runs.get(run));
-    const ended = endedByCaller.get(caller) ?? [];
+    const caller = openedBy(log);
+    const ended = endedByCaller.get(caller) ?? { runs: [], bytes: 0 };
     endedByCaller.set(caller, ended);
-    ended.push(run);
-    if (ended.length > endedRunsMax) dropRun(runs, signals, ended.shift()!);
+    const one = measure(run, log);
+    ended.runs.push(one);
+    ended.bytes += one.bytes;
+    while (ended.runs.length > most.runs || (ended.bytes > most.bytes && ended.runs.length > 1)) {
+      const oldest = ended.runs.shift()!;
+      ended.bytes -= oldest.bytes;
+      drop(oldest);
+    }
+    dropValues();
   };
 
   const read = (run: RunId): readonly Frame[] => {
@@ -58,6 +107,8 @@ export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.no
     rebuild: async () => 0,
     async putBlob(bytes) {
       const ref = sha256(bytes);
+      // Whoever stores it now names it later.
+      if (unused.has(ref)) unused.set(ref, begun);
       if (!blobs.has(ref)) blobs.set(ref, new Uint8Array(bytes));
       return ref;
     },
@@ -171,6 +222,30 @@ class MemoryRunLog implements RunLog {
     return Promise.resolve();
   }
 }
+
+/** Estimated from its texts, which are what can be large. What frames of several runs share, such as definitions, is not counted. */
+const frameBytes = ({ record, contents = [] }: Frame): number => {
+  let bytes = smallFrameBytes;
+  for (const { content } of contents) bytes += 2 * content.length;
+  if ('value' in record) bytes += valueBytes(record.value);
+  if ('about' in record) bytes += valueBytes(record.about);
+  if ('outcome' in record) bytes += valueBytes(record.outcome.output);
+  return bytes;
+};
+
+const smallFrameBytes = 1_024;
+
+const valueBytes = (value: unknown): number => {
+  if (typeof value === 'string') return 2 * value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  let bytes = 64;
+  for (const field of Object.values(value)) bytes += valueBytes(field);
+  return bytes;
+};
+
+const namedValues = (frames: readonly Frame[]): readonly string[] => [
+  ...new Set(frames.flatMap((frame) => JSON.stringify(frame).match(/[\da-f]{64}/gu) ?? [])),
+];
 
 /** Empty if no caller of a server requested it. */
 const openedBy = (log: MemoryRunLog | undefined): string => {
