@@ -16,5 +16,3 @@ export type { RunFacts } from './run-facts.ts';
 export type { Tables } from './tables.ts';
 export type { Thread, ThreadListener } from './writer.ts';
 export type { Migration } from './migrate.ts';
-export { openTurns } from './turns.ts';
-export type { Turns } from './turns.ts';

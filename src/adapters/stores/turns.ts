@@ -13,13 +13,13 @@ import { CloisterError } from '#base';
 import { databasePath } from './database.ts';
 import { storeError } from './store-error.ts';
 
-export type Turns = {
+type Turns = {
   /** Begins a transaction that writes. Waits for other processes as long as one of them writes; otherwise throws `store_busy` in time. */
   begin(): void;
   close(): void;
 };
 
-type WriterTurnPorts = {
+type DatabaseOfTurns = {
   /** Its own busy timeout must be 0. */
   readonly database: DatabaseSync;
   readonly folder: string;
@@ -27,7 +27,7 @@ type WriterTurnPorts = {
   readonly busyTimeoutMs: number;
 };
 
-export const openTurns = ({ database, folder, busyTimeoutMs }: WriterTurnPorts): Turns => {
+export const openTurns = ({ database, folder, busyTimeoutMs }: DatabaseOfTurns): Turns => {
   const line = openLine(folder);
   const version = database.prepare('PRAGMA data_version');
   const readVersion = (): unknown => {
@@ -72,8 +72,10 @@ class Wait {
     this.#version = readVersion();
   }
 
+  /** The line does not move. */
   get isStuck(): boolean {
-    return performance.now() - this.#writtenAt > Math.min(stuckMs, this.#busyTimeoutMs / 2);
+    const now = performance.now();
+    return now - this.#writtenAt > Math.min(stuckMs, this.#busyTimeoutMs / 2) || now - this.#from > waitedMaxMs;
   }
 
   /**
@@ -81,7 +83,7 @@ class Wait {
    * has waited long asks more often than others do. Random, so that those who began together do not ask together.
    */
   pauseInLine(): void {
-    this.#checkTime();
+    this.#look();
     const waited = performance.now() - this.#from;
     const usual = Math.min(longestMs, Math.max(shortestMs, waited / 8));
     pause((waited > agingMs ? usual / 4 : usual) * (0.5 + Math.random() / 2));
@@ -94,12 +96,17 @@ class Wait {
     this.#pauseMs = Math.min(longestNextMs, this.#pauseMs * 1.3);
   }
 
-  #checkTime(): void {
+  #look(): void {
     const now = performance.now();
     if (now - this.#lookedAt < lookMs) return;
     this.#lookedAt = now;
     const version = this.#readVersion();
     if (version !== this.#version) [this.#version, this.#writtenAt] = [version, now];
+  }
+
+  #checkTime(): void {
+    this.#look();
+    const now = performance.now();
     const [waited, idle] = [now - this.#from, now - this.#writtenAt];
     if (idle <= this.#busyTimeoutMs && waited <= waitedMaxMs) return;
     const others =

@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { databasePath, openForWriting } from '../../../src/adapters/stores/database.ts';
-import { openTurns } from '#testing/adapters/stores';
-import type { Turns } from '#testing/adapters/stores';
+import { openTurns } from '../../../src/adapters/stores/turns.ts';
+
 import { newFolder } from './fixture.ts';
 
 const options = { busyTimeoutMs: 100, build: 'test' };
@@ -16,7 +16,7 @@ const lockedBy = (path: string): DatabaseSync => {
   return other;
 };
 
-const open = (folder: string): { readonly database: DatabaseSync; readonly turns: Turns } => {
+const open = (folder: string): { readonly database: DatabaseSync; readonly turns: ReturnType<typeof openTurns> } => {
   mkdirSync(folder, { recursive: true });
   const database = openForWriting(folder, options);
   database.exec('PRAGMA busy_timeout = 0');
