@@ -170,6 +170,18 @@ const openService = (
     admit: (caller) => rates.consume(caller.name, tokens.entry(caller)?.requestsPerMinute),
     admitOpen: (network) => openRates.consume(network, limits.openRequestsPerMinute, 'server_busy'),
   });
+  let stopping = false;
+  const readiness = new ReadinessCheck({
+    cloister,
+    slots,
+    clock,
+    changed: (problems) => {
+      log?.({ type: 'ready', problems: problems.map((problem) => cloister.redact(problem)) });
+      // What the failure has interrupted continues without a restart.
+      if (problems.length === 0 && !stopping && options.resumeInterrupted !== false)
+        agentService.resumeInterruptedRuns();
+    },
+  });
   const agentService = new LocalAgentService({
     cloister,
     agents: names,
@@ -180,6 +192,7 @@ const openService = (
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
     clock,
     ...(checkTopology === undefined ? {} : { checkTopology: once(checkTopology) }),
+    runLost: () => void readiness.problems(),
     ...(log === undefined
       ? {}
       : {
@@ -187,7 +200,6 @@ const openService = (
           resumeAttempted: (attempt) => log({ type: 'resume', ...attempt }),
         }),
   });
-  let stopping = false;
   return {
     token,
     names,
@@ -201,9 +213,12 @@ const openService = (
     bodies: new BodyBudget(limits),
     about: { version: packageVersion() },
     isOperator: (caller: Caller) => tokens.entry(caller)?.operator === true,
-    readiness: new ReadinessCheck({ cloister, slots, clock }),
+    readiness,
     isStopping: () => stopping,
-    stop: () => void (stopping = true),
+    stop: () => {
+      stopping = true;
+      readiness.stop();
+    },
   };
 };
 
@@ -257,7 +272,7 @@ const createApp = (
     operatorHealth: (caller) => {
       // probe: health-operator
       if (!service.isOperator(caller)) return undefined;
-      return { stalls: cloister.stalls };
+      return { stalls: cloister.stalls, problems: service.readiness.known.map(redact) };
     },
   });
 };

@@ -41,13 +41,15 @@ export type ServerOptions = {
   readonly ids?: Ids;
 };
 
-/** One line of the server's log: an answered request, a run that has ended, an interrupted run that was found, or news of Slack. */
+/** One line of the server's log: an answered request, a run that has ended, an interrupted run that was found, whether it can take work, or news of Slack. */
 export type ServerLine =
   | ({ readonly type: 'request'; readonly run: string | null } & Omit<AnsweredRequest, 'caller'> & {
         readonly caller: string | null;
       })
   | { readonly type: 'run'; readonly caller: string; readonly agent: string; readonly outcome: RunOutcome }
   | ({ readonly type: 'resume' } & ResumeAttempt)
+  /** It can no longer take work, and why; empty: it can again. */
+  | { readonly type: 'ready'; readonly problems: readonly string[] }
   | { readonly type: 'slack'; readonly text: string };
 
 /** How it is connected to Slack. `workspace`: its name; null: Slack cannot be reached yet, and is tried again. */

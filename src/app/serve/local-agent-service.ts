@@ -340,6 +340,7 @@ export class LocalAgentService implements AgentService {
       over(null);
       // It could not be recorded to its end.
       this.#resumer.resumeLater();
+      this.#ports.runLost?.();
     });
     outcome.then((end) => reported.resolve(outcomeAsSeen(end, caller.sees)), reported.reject);
     if (client === null) return serveWholeRun(active, clients.activity, signal);

@@ -6,15 +6,31 @@ type ReadinessPorts = {
   readonly cloister: Pick<Cloister, 'checkWritable'>;
   readonly slots: Pick<SlotQueue, 'isFull'>;
   readonly clock: Clock;
+  /** Called when the server can no longer take work, and why, and when it can again: then with an empty list. */
+  readonly changed?: (problems: readonly string[]) => void;
 };
 
 /** Looks at most once in a while, however often it is asked: a look writes to the disk. */
 export class ReadinessCheck {
   readonly #ports: ReadinessPorts;
   #latest: { readonly at: number; readonly problems: Promise<readonly string[]> } | null = null;
+  /** What the last look found. */
+  #known: readonly string[] = [];
+  #stopTimer: (() => void) | null = null;
+  #isStopped = false;
 
   constructor(ports: ReadinessPorts) {
     this.#ports = ports;
+  }
+
+  /** What the last look has found, without another one. */
+  get known(): readonly string[] {
+    return this.#known;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopTimer?.();
   }
 
   /** What keeps the server from taking work, in words; empty: nothing. Never rejects. */
@@ -28,7 +44,20 @@ export class ReadinessCheck {
   async #look(): Promise<readonly string[]> {
     const found = await Promise.all([this.#storeProblem(), this.#loopProblem()]);
     const queue = this.#ports.slots.isFull ? 'the queue of requests is full' : null;
-    return [...found, queue].filter((problem) => problem !== null);
+    const problems = [...found, queue].filter((problem) => problem !== null);
+    this.#note(problems);
+    return problems;
+  }
+
+  /** While something is wrong, it looks again by itself, so that it is known when that is over. */
+  #note(problems: readonly string[]): void {
+    const before = this.#known;
+    this.#known = problems;
+    if (before.join('\n') !== problems.join('\n')) this.#ports.changed?.(problems);
+    this.#stopTimer?.();
+    this.#stopTimer = null;
+    if (problems.length > 0 && !this.#isStopped)
+      this.#stopTimer = this.#ports.clock.timer(againMs, () => void this.problems());
   }
 
   async #storeProblem(): Promise<string | null> {
@@ -59,4 +88,4 @@ export class ReadinessCheck {
   }
 }
 
-const [freshMs, storeMsMax, tickMs, lateMsMax] = [1_000, 2_000, 10, 1_000];
+const [freshMs, storeMsMax, tickMs, lateMsMax, againMs] = [1_000, 2_000, 10, 1_000, 5_000];

@@ -20,6 +20,8 @@ export type AgentServicePorts = {
   readonly clientToolMs?: number;
   /** Called for every run that has ended. */
   readonly ended?: (run: EndedRun) => void;
+  /** Called when a run could not be recorded to its end. */
+  readonly runLost?: () => void;
   /** Called for every interrupted run that was found: resumed, or left alone. */
   readonly resumeAttempted?: (attempt: ResumeAttempt) => void;
 };

@@ -222,6 +222,7 @@ export const healthShape = named(
   openObject(
     { status: oneOf('ok', 'stopping') },
     {
+      problems: about(listOf(text), 'What keeps the server from taking work, as far as it was found so far.'),
       stalls: openObject({
         count: about(count, 'How often the process stood still for more than 100 ms.'),
         longestMs: count,

@@ -108,7 +108,7 @@ test('a full database keeps what was acknowledged', async () => {
   const log = await store.acquireRun(run);
   const kept = await fill(log, framesOf(run));
   expect(kept).toBeGreaterThan(3);
-  await expect(log.durable()).rejects.toThrow('full');
+  await expect(log.durable()).rejects.toThrow('The disk is full. Free some space');
   expect(await store.read(run)).toHaveLength(kept);
   await store.close();
   expect(await (await openStore(folder)).read(run)).toHaveLength(kept);

@@ -112,3 +112,27 @@ test('a store that does not answer counts as not ready after two seconds', async
   await clock.advance(2_000);
   expect(await problems).toEqual(['the workspace took no write within 2 s']);
 });
+
+test('what keeps it from taking work is told once, and when it is over, without being asked again', async () => {
+  let isFull = true;
+  const clock = virtualClock();
+  const told: (readonly string[])[] = [];
+  const readiness = new ReadinessCheck({
+    cloister: {
+      checkWritable: async () => {
+        if (isFull) throw new Error('The disk is full.');
+      },
+    },
+    slots: { isFull: false },
+    clock,
+    changed: (problems) => told.push(problems),
+  });
+  void readiness.problems();
+  await clock.advance(20_000);
+  expect(told).toEqual([['The disk is full.']]);
+  expect(readiness.known).toEqual(['The disk is full.']);
+  isFull = false;
+  await clock.advance(6_000);
+  expect(told).toEqual([['The disk is full.'], []]);
+  expect(clock.waiting).toBe(0);
+});

@@ -272,6 +272,8 @@ export type RunningServer = ServerBanner & {
 export type ServeLine =
   /** News of Slack, for the operator. */
   | { readonly type: 'slack'; readonly text: string }
+  /** The server can no longer take work, and why; empty: it can again. */
+  | { readonly type: 'ready'; readonly problems: readonly string[] }
   /** An interrupted run was found. `code`: why it was not resumed; null: it was. */
   | {
       readonly type: 'resume';

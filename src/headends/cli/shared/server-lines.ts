@@ -17,6 +17,10 @@ export const stoppingLine = (running: number, graceMs: number): string => {
 export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
   const time = paint('dim', clockTime(at));
   if (line.type === 'slack') return [time, sanitizeLine(line.text)].join('  ');
+  if (line.type === 'ready') {
+    const problems = line.problems.map(sanitizeLine).join('; ');
+    return [time, problems === '' ? paint('green', 'ready again') : paint('red', `not ready: ${problems}`)].join('  ');
+  }
   if (line.type === 'run') {
     const { caller, agent, run, status, code, tokens, uncertain, usd, ms } = line;
     const doubt = uncertain === 0 ? '' : `, ${count(uncertain)} uncertain`;
