@@ -85,7 +85,7 @@ export const tryClients = async (
     let dying: NodeJS.Timeout | undefined;
     const tellAndDie = (piece: ToldPiece): void => {
       tell(piece);
-      dying ??= setTimeout(server.kill, dieAfterMs);
+      dying ??= setTimeout(() => server.kill(), dieAfterMs);
     };
     await visit({ url: server.url, no, random, tell: tellAndDie });
     clearTimeout(dying);
@@ -102,7 +102,11 @@ export const tryClients = async (
   }
 };
 
-type RunningServer = { readonly url: string; readonly kill: () => void; readonly ended: Promise<void> };
+export type RunningServer = {
+  readonly url: string;
+  readonly kill: (signal?: 'SIGTERM') => void;
+  readonly ended: Promise<void>;
+};
 
 const alive = new Set<() => void>();
 process.on('exit', () => {
@@ -116,7 +120,7 @@ const startNode = (args: readonly string[], cwd?: string) => {
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const kill = (): void => void child.kill('SIGKILL');
+  const kill = (signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): void => void child.kill(signal);
   alive.add(kill);
   const output = { stderr: '' };
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
@@ -130,8 +134,9 @@ const startNode = (args: readonly string[], cwd?: string) => {
   return { child, kill, ended, output };
 };
 
-const startServer = async ({ server }: Subject, workspace: string): Promise<RunningServer> => {
-  const { child, kill, ended, output } = startNode([server, workspace]);
+/** `hours`: how far its clock is ahead. */
+export const startServer = async ({ server }: Subject, workspace: string, hours = 0): Promise<RunningServer> => {
+  const { child, kill, ended, output } = startNode([server, workspace, String(hours)]);
   for await (const line of createInterface({ input: child.stdout }))
     return { url: (JSON.parse(line) as { readonly url: string }).url, kill, ended };
   throw new Error(`The server ended before it listened: ${output.stderr}`);
@@ -152,7 +157,7 @@ const runCommand = async (
   const lines = createInterface({ input: child.stdout });
   let timer: NodeJS.Timeout | undefined;
   for await (const line of lines) {
-    timer ??= setTimeout(kill, dieAfterMs);
+    timer ??= setTimeout(() => kill(), dieAfterMs);
     const event = JSON.parse(line) as { readonly id?: string; readonly run?: string };
     if (event.id === undefined || event.run === undefined) continue;
     tell({ what: 'run', run: event.run, livesOn: true });

@@ -132,11 +132,15 @@ const readRun = async (url: string, run: string, until: number): Promise<ReadRun
     const reply = await send(url, `/v1/runs/${run}`, undefined, headers);
     const shown = (await reply.json()) as { readonly status: string; readonly output: string };
     if (reply.status === 404) return null;
-    const isOver = !unended.includes(shown.status);
+    const isOver = reply.ok && !unended.includes(shown.status);
     if (isOver || performance.now() > until) {
       const page = await send(url, `/v1/runs/${run}/events?limit=10000`, undefined, headers);
-      const { events } = (await page.json()) as Pick<ReadRun, 'events'>;
-      return { run, state: isOver ? 'ended' : shown.status, status: shown.status, output: shown.output, events };
+      const body = await page.text();
+      if (!page.ok)
+        return { run, state: `not readable (${page.status} ${body})`, status: shown.status, output: '', events: [] };
+      const { events } = JSON.parse(body) as Pick<ReadRun, 'events'>;
+      const state = isOver ? 'ended' : shown.status;
+      return { run, state, status: shown.status, output: shown.output, events };
     }
     // The server waits longer each time before it takes up a run again, and a client need not.
     if (shown.status === 'interrupted') await (await send(url, `/v1/runs/${run}/resume`, {}, headers)).arrayBuffer();
@@ -145,3 +149,10 @@ const readRun = async (url: string, run: string, until: number): Promise<ReadRun
 };
 
 const unended = ['running', 'waiting', 'interrupted'];
+
+/** What the audit of a run finds. */
+export const auditRun = async (url: string, run: string): Promise<readonly string[]> => {
+  const reply = await send(url, `/v1/runs/${run}/audit`, undefined, { authorization: `Bearer ${operatorToken}` });
+  const { ok, problems } = (await reply.json()) as { readonly ok?: boolean; readonly problems?: readonly Json[] };
+  return ok === true ? [] : [`the audit of run ${run}: ${JSON.stringify(problems ?? reply.status)}`];
+};

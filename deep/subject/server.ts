@@ -1,6 +1,6 @@
-// The server that a client talks to while it is killed. It prints its address, and serves until then.
+// The server that a client talks to while it is killed. It prints its address, and serves until then, or until SIGTERM.
 //
-//   server.js <workspace>
+//   server.js <workspace> [<hours>]     its clock is that many hours ahead
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineAgent, hashToken, openCloister, openServer } from 'cloister';
 import { rehearse } from 'cloister/testkit';
@@ -36,13 +36,28 @@ const worker = defineAgent({
 });
 const keeper = defineAgent({ name: 'keeper', description: 'Keeps.', prompt: 'Keep.', models: [model.model] });
 
-const cloister = await openCloister({ workspace: process.argv[2] ?? '', agents: [worker, keeper] });
+const [workspace = '', hours = '0'] = process.argv.slice(2);
+
+/** Runs at the speed of the real one. */
+const clock = {
+  now: () => Date.now() + Number(hours) * 3_600_000,
+  timer: (ms: number, due: () => void) => {
+    const timer = setTimeout(due, Math.min(ms, 2 ** 31 - 1));
+    return () => clearTimeout(timer);
+  },
+};
+
+const cloister = await openCloister({ workspace, agents: [worker, keeper], clock });
 const server = await openServer(cloister, {
   port: 0,
+  clock,
   tokens: [
     { name: 'client', sha256: hashToken(clientToken) },
     { name: 'overseer', sha256: hashToken(operatorToken), operator: true },
   ],
+});
+process.once('SIGTERM', () => {
+  void server.stop(1_000).then(() => process.exit(0));
 });
 const { url } = await server.listen();
 process.stdout.write(`${JSON.stringify({ url })}\n`);
