@@ -107,7 +107,7 @@ test('a fork asks for one change at a place, and for nothing while something is 
   expect(forkBody({ ...at, kind: 'model', value: { model: 'small' } })).toBeNull();
   expect(forkBody({ ...at, kind: 'budget', value: { tokens: '1.5' } })).toBeNull();
   expect(forkBody({ ...at, kind: 'budget', value: { tokens: '', usd: '0.1' } })).toEqual({
-    at: 'lead-1/3',
+    at: 'lead-1',
     budget: { usd: 0.1 },
   });
   expect(forkBody({ ...at, op: undefined, kind: 'again', value: {} })).toEqual({ at: 'lead-1' });
