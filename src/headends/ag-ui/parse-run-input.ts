@@ -5,59 +5,41 @@
 // activities and the calls of the agent's own tools are the front end's record of what it was shown: they are not sent back to the agent.
 import { CloisterError } from '#base';
 import type { Json } from '#base';
-import type { AgentRequest, Attachment, CallResult, ClientRules, DialogMessage } from '#contracts';
+import type { Attachment, ClientRules } from '#contracts';
 import {
   allowedSystem,
   BodyFields,
   fileFromUrl,
   isClientCall,
   omittedFileText,
-  parseClientTools,
   readPosition,
-  separateResults,
-  splitDialog,
+  requestFromDialog,
 } from '#headends/shared';
-import type { PastCall, ReturnedAnswer } from '#headends/shared';
+import type { ClientDialog, ClientTurn, DialogRequest, PastCall, ReturnedAnswer } from '#headends/shared';
 import { parseResume } from './interrupts.ts';
 
-export type RunInput = {
+export type RunInput = DialogRequest & {
   readonly threadId: string;
   readonly runId: string;
   /** As the client sent them. */
   readonly messages: readonly Json[];
   /** To the questions that ended an earlier stream. */
   readonly answers: readonly ReturnedAnswer[];
-  /** Of the client's tools. */
-  readonly results: readonly CallResult[];
-  readonly userTexts: readonly string[];
-  /** The newest frame that the client was told of when it was asked for these results. */
-  readonly resultsFrame: number;
-  /** Throws `request_invalid` if there is nothing to run. */
-  readonly newRequest: () => AgentRequest;
 };
 
 /** Throws `request_invalid` or `request_unsupported`. */
 export const parseRunInput = (json: Json | undefined, agent: string, rules: ClientRules): RunInput => {
   const body = new BodyFields(json);
-  const { turns, system, frame } = parseMessages(body, rules);
-  const { dialog, results, userTexts } = separateResults(turns, ({ by }) => by === 'agent');
-  const tools = parseClientTools(body, rules);
+  const request = requestFromDialog(body, parseMessages(body, rules), agent, rules);
+  const { userTexts, newRequest } = request;
   const context = body.has('context') ? body.items('context').map(contextText) : [];
   return {
+    ...request,
     threadId: body.text('threadId'),
     runId: body.text('runId'),
     messages: body.list('messages'),
     answers: body.has('resume') ? parseResume(body.items('resume')).map((one) => withUserText(one, userTexts)) : [],
-    results,
-    userTexts,
-    resultsFrame: frame,
-    newRequest: () => ({
-      agent,
-      ...splitDialog(dialog, 'messages'),
-      ...(system.length === 0 ? {} : { system }),
-      ...(context.length === 0 ? {} : { context }),
-      ...(tools.length === 0 ? {} : { tools }),
-    }),
+    newRequest: () => ({ ...newRequest(), ...(context.length === 0 ? {} : { context }) }),
   };
 };
 
@@ -77,12 +59,8 @@ const withUserText = (answer: ReturnedAnswer, texts: readonly string[]): Returne
 
 const contextText = (item: BodyFields): string => `${item.text('description')}: ${item.text('value')}`;
 
-type Turn = DialogMessage | CallResult | PastCall;
-
-type ParsedMessages = { readonly turns: readonly Turn[]; readonly system: readonly string[]; readonly frame: number };
-
-const parseMessages = (body: BodyFields, rules: ClientRules): ParsedMessages => {
-  const turns: Turn[] = [];
+const parseMessages = (body: BodyFields, rules: ClientRules): ClientDialog => {
+  const turns: ClientTurn[] = [];
   const system: string[] = [];
   let frame = -1;
   for (const message of body.items('messages')) {
@@ -105,7 +83,7 @@ const parseMessages = (body: BodyFields, rules: ClientRules): ParsedMessages => 
 
 const roles = ['user', 'assistant', 'system', 'developer', 'tool', 'reasoning', 'activity'] as const;
 
-const parseAgentMessage = (message: BodyFields): readonly Turn[] => {
+const parseAgentMessage = (message: BodyFields): readonly ClientTurn[] => {
   const calls = message.has('toolCalls') ? message.items('toolCalls') : [];
   const own = calls.flatMap((call): readonly PastCall[] => {
     const { id } = readPosition(call.text('id'));

@@ -21,15 +21,10 @@ export {
   operatorHints,
   failureWithAdvice,
 } from './client-failure.ts';
-export {
-  clientTools,
-  startOrContinue,
-  separateResults,
-  parseClientTools,
-  parseTool,
-  splitDialog,
-} from './client-tools.ts';
+export { clientTools, startOrContinue, separateResults, parseTool, splitDialog } from './client-tools.ts';
 export type { PastCall } from './client-tools.ts';
+export { requestFromDialog } from './client-dialog.ts';
+export type { ClientDialog, ClientTurn, DialogRequest } from './client-dialog.ts';
 export { fileFromUrl, omittedFileText } from './attached-file.ts';
 export { keyedMessageId, requestKey } from './request-key.ts';
 export { BodyFields } from './body-fields.ts';

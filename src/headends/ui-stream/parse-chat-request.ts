@@ -5,21 +5,19 @@
 // end's record of what it was shown.
 import { CloisterError, isObject } from '#base';
 import type { Json } from '#base';
-import type { AgentRequest, Attachment, CallResult, ClientRules, DialogMessage } from '#contracts';
+import type { Attachment, CallResult, ClientRules, DialogMessage } from '#contracts';
 import {
   allowedSystem,
   BodyFields,
   fileFromUrl,
   isClientCall,
-  parseClientTools,
   readPosition,
-  separateResults,
-  splitDialog,
+  requestFromDialog,
 } from '#headends/shared';
-import type { PastCall, ReturnedAnswer } from '#headends/shared';
+import type { ClientDialog, ClientTurn, DialogRequest, PastCall, ReturnedAnswer } from '#headends/shared';
 import { chatIdCharsMax } from './chat-runs.ts';
 
-export type ChatRequest = {
+export type ChatRequest = DialogRequest & {
   /** The id of the chat. */
   readonly chat: string;
   /** The run continues when its client disconnects. */
@@ -27,37 +25,20 @@ export type ChatRequest = {
   /** To the questions that ended an earlier stream, and the calls that they are about. */
   readonly answers: readonly ReturnedAnswer[];
   readonly answeredCalls: readonly string[];
-  /** Of the client's tools. */
-  readonly results: readonly CallResult[];
-  readonly userTexts: readonly string[];
-  /** The newest frame that the client was told of when it was asked for these results. */
-  readonly resultsFrame: number;
-  /** Throws `request_invalid` or `request_unsupported` if there is nothing to run. */
-  readonly newRequest: () => AgentRequest;
 };
 
 /** Throws `request_invalid` or `request_unsupported`. */
 export const parseChatRequest = (json: Json | undefined, agent: string, rules: ClientRules): ChatRequest => {
   const body = new BodyFields(json);
   const messages = keptMessages(body);
-  const { turns, system, frame } = parseMessages(messages, rules);
-  const { dialog, results, userTexts } = separateResults(turns, ({ by }) => by === 'agent');
-  const tools = parseClientTools(body, rules);
+  const request = requestFromDialog(body, parseMessages(messages, rules), agent, rules);
   const approvals = parseApprovals(messages.at(-1));
   return {
+    ...request,
     chat: parseChatId(body),
     isDetached: body.flag('resumable'),
     answers: approvals.map(({ answer }) => answer),
     answeredCalls: approvals.map(({ call }) => call),
-    results,
-    userTexts,
-    resultsFrame: frame,
-    newRequest: () => ({
-      agent,
-      ...splitDialog(dialog, 'messages'),
-      ...(system.length === 0 ? {} : { system }),
-      ...(tools.length === 0 ? {} : { tools }),
-    }),
   };
 };
 
@@ -77,14 +58,10 @@ const keptMessages = (body: BodyFields): readonly BodyFields[] => {
   return upTo.slice(0, 1 + upTo.findLastIndex(({ value }) => value['role'] === 'user'));
 };
 
-type Turn = DialogMessage | CallResult | PastCall;
-
-type ParsedMessages = { readonly turns: readonly Turn[]; readonly system: readonly string[]; readonly frame: number };
-
 const roles = ['user', 'assistant', 'system'] as const;
 
-const parseMessages = (messages: readonly BodyFields[], rules: ClientRules): ParsedMessages => {
-  const turns: Turn[] = [];
+const parseMessages = (messages: readonly BodyFields[], rules: ClientRules): ClientDialog => {
+  const turns: ClientTurn[] = [];
   const system: string[] = [];
   let frame = -1;
   for (const message of messages) {
