@@ -210,8 +210,12 @@ describe.skipIf(browserMissing !== null)('the workspace', () => {
     const { link, cloister } = await openStudio({ agents: ['examples/research/lead.ai'] });
     const { page } = await openTab(link(operatorToken, '/chat'));
     await page.getByRole('heading', { name: 'Every agent in a room of its own' }).waitFor();
+    const sent: string[] = [];
+    page.on('request', (request) => void (request.method() === 'POST' && sent.push(request.url())));
     await page.getByRole('button', { name: 'Run the example' }).click();
     await standsAs(page, 'Completed in');
+    // The chat that is opened for it does not send it again.
+    expect(sent).toHaveLength(1);
     await page.getByText('4 rooms, 8 crossings, all granted.', { exact: true }).waitFor();
     expect(await cloister.runs()).toHaveLength(1);
   });

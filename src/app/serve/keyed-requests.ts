@@ -33,6 +33,8 @@ type OnlyRun = NonNullable<RunOptions['only']>;
 
 export class KeyedRequests {
   readonly #ports: KeyedRequestPorts;
+  /** What is being started here: it may wait for a slot or for its tool servers, and nobody else can see it yet. */
+  readonly #starting = new Map<RunId, Promise<ServedRun>>();
 
   constructor(ports: KeyedRequestPorts) {
     this.#ports = ports;
@@ -46,10 +48,17 @@ export class KeyedRequests {
   ): Promise<ServedRun> {
     const only = { run: keyedRunId(caller.name, request.key), requestHash: hashRequest(request) };
     for (let tries = 0; ; tries++) {
+      // However long that takes. If it fails, this request tries itself.
+      await this.#starting.get(only.run)?.catch(() => undefined);
       const found = await this.#serveAgain(caller, only);
       if (found !== null) return found;
+      if (this.#starting.has(only.run)) continue;
+      const starting = startNew(only);
+      this.#starting.set(only.run, starting);
+      const forget = (): void => void this.#starting.delete(only.run);
+      void starting.then(forget, forget);
       try {
-        return await startNew(only);
+        return await starting;
       } catch (error) {
         // Somebody else was faster, and its run shows as soon as it is on disk.
         const isTaken = error instanceof CloisterError && (error.code === 'run_exists' || error.code === 'run_owned');

@@ -52,7 +52,8 @@ export const takeBack = (): void => {
 /** After a reload: the message goes on, under its key. */
 export const resumeOutgoing = (): void => {
   const kept = sessionStorage.getItem(outgoingKey);
-  if (kept === null) return;
+  // It may have been sent already before the chat was shown.
+  if (kept === null || outgoing.peek() !== null) return;
   const message = JSON.parse(kept) as OutgoingMessage;
   outgoing.value = message;
   void deliver(message);
