@@ -143,6 +143,8 @@ describe.skipIf(browserMissing !== null)('1,000 hostile texts', () => {
 
     // Every sub-agent opened: its goal, and its answer as Markdown.
     const rows = turnOf(page).locator('button.chat-row');
+    // The turn is shown when its words have been read.
+    await rows.nth(chunks.length - 1).waitFor();
     expect(await rows.count()).toBe(chunks.length);
     for (let at = 0; at < chunks.length; at++) await rows.nth(at).click();
     await turnOf(page).locator('.chat-inner').last().locator('.chat-text').first().waitFor();
