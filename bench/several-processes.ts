@@ -104,11 +104,11 @@ const inFolder = async (processes: number, forSeconds: number): Promise<Sample> 
   const workspace = await mkdtemp(join(tmpdir(), 'cloister-bench-several-'));
   try {
     const writers = Array.from({ length: processes }, () => startWriter(workspace, forSeconds));
-    const ready = await Promise.all(writers.map(({ ready }) => ready));
+    const opened = await Promise.all(writers.map((one) => one.ready));
     for (const { begin } of writers) begin();
     const told = await Promise.all(writers.map(({ done }) => done));
     const ended = told.flatMap((one) => (typeof one === 'string' ? [] : [one]));
-    const reasons = [...ready, ...told].flatMap((one) => (typeof one === 'string' ? [one] : []));
+    const reasons = [...opened, ...told].flatMap((one) => (typeof one === 'string' ? [one] : []));
     const steps = ended.map((one) => one.steps);
     const all = steps.reduce((sum, one) => sum + one, 0);
     return {

@@ -210,8 +210,13 @@ export type AnswerFold = FrameFold<Answer | NoAnswerReason> & {
 /** What changes in the states of messages with a frame. */
 type ReadChanges = (frame: Frame) => readonly MailReport[];
 
+const followChanges = (): ReadChanges => {
+  const states = followMessageStates();
+  return (frame) => states.next(frame);
+};
+
 /** `message`: the message id; null: the message that the run was spawned with. `changes`: if others follow the run, too. */
-export const followAnswer = (message: string | null, changes: ReadChanges = followMessageStates().next): AnswerFold => {
+export const followAnswer = (message: string | null, changes: ReadChanges = followChanges()): AnswerFold => {
   let [reader, isRead]: [CellId | null, boolean] = [null, false];
   return {
     get isMessageKnown() {

@@ -22,46 +22,88 @@ type EndedRun = { readonly run: RunId; readonly bytes: number; readonly refs: re
 
 type CallerEnded = { readonly runs: EndedRun[]; bytes: number };
 
-export const memoryStore = (given: Partial<EndedMax> = {}, now: () => number = Date.now): Store => {
-  const most = { ...endedMax, ...given };
-  const runs = new PromptlyReleasingMap<RunId, MemoryRunLog>();
-  const blobs = new Map<string, Uint8Array>();
+/** The ended runs of each caller, oldest first, and the large values that they refer to. */
+class EndedRuns {
+  readonly #most: EndedMax;
+  readonly #runs: Runs;
+  readonly #blobs: Map<string, Uint8Array>;
+  readonly #byCaller = new Map<string, CallerEnded>();
   /** How many ended runs refer to a value. */
-  const users = new Map<string, number>();
+  readonly #users = new Map<string, number>();
   /**
    * Values that no ended run refers to any more, and how many runs had begun by then. Of those that were running, nobody knows what they
    * refer to before they have ended.
    */
-  const unused = new Map<string, number>();
-  const endedByCaller = new Map<string, CallerEnded>();
+  readonly #unused = new Map<string, number>();
+
+  constructor(most: EndedMax, runs: Runs, blobs: Map<string, Uint8Array>) {
+    this.#most = most;
+    this.#runs = runs;
+    this.#blobs = blobs;
+  }
+
+  /** Returns the runs that are to be dropped for it. `begun`: how many runs have begun. */
+  add(run: RunId, log: MemoryRunLog, begun: number): readonly RunId[] {
+    const caller = openedBy(log);
+    const ended = this.#byCaller.get(caller) ?? { runs: [], bytes: 0 };
+    this.#byCaller.set(caller, ended);
+    const one = this.#measure(run, log);
+    ended.runs.push(one);
+    ended.bytes += one.bytes;
+    const dropped: RunId[] = [];
+    while (ended.runs.length > this.#most.runs || (ended.bytes > this.#most.bytes && ended.runs.length > 1)) {
+      const oldest = ended.runs.shift()!;
+      ended.bytes -= oldest.bytes;
+      this.#leave(oldest, begun);
+      dropped.push(oldest.run);
+    }
+    this.#dropValues(begun);
+    return dropped;
+  }
+
+  /** A value is stored: whoever does that names it later. */
+  touch(ref: string, begun: number): void {
+    if (this.#unused.has(ref)) this.#unused.set(ref, begun);
+  }
+
+  #measure(run: RunId, { frames }: MemoryRunLog): EndedRun {
+    const blobs = this.#blobs;
+    const refs = blobs.size === 0 ? [] : namedValues(frames).filter((ref) => blobs.has(ref));
+    for (const ref of refs) this.#users.set(ref, (this.#users.get(ref) ?? 0) + 1);
+    const bytes = frames.reduce((sum, frame) => sum + frameBytes(frame), 0);
+    return { run, refs, bytes: refs.reduce((sum, ref) => sum + (blobs.get(ref)?.length ?? 0), bytes) };
+  }
+
+  #leave({ refs }: EndedRun, begun: number): void {
+    for (const ref of refs) {
+      const left = (this.#users.get(ref) ?? 1) - 1;
+      if (left > 0) this.#users.set(ref, left);
+      else {
+        this.#users.delete(ref);
+        this.#unused.set(ref, begun);
+      }
+    }
+  }
+
+  #dropValues(begun: number): void {
+    if (this.#unused.size === 0) return;
+    const oldest = this.#runs.values().reduce((least, { owned, nth }) => (owned ? Math.min(least, nth) : least), begun);
+    for (const [ref, mark] of this.#unused) {
+      if (oldest < mark) continue;
+      this.#unused.delete(ref);
+      if (!this.#users.has(ref)) this.#blobs.delete(ref);
+    }
+  }
+}
+
+export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Date.now): Store => {
+  const runs = new PromptlyReleasingMap<RunId, MemoryRunLog>();
+  const blobs = new Map<string, Uint8Array>();
+  const ended = new EndedRuns({ ...endedMax, ...most }, runs, blobs);
   const workspaceLog: WorkspaceEntry[] = [];
   const signals = new MemorySignals();
   let begun = 0;
 
-  const measure = (run: RunId, { frames }: MemoryRunLog): EndedRun => {
-    const refs = blobs.size === 0 ? [] : namedValues(frames).filter((ref) => blobs.has(ref));
-    for (const ref of refs) users.set(ref, (users.get(ref) ?? 0) + 1);
-    const bytes = frames.reduce((sum, frame) => sum + frameBytes(frame), 0);
-    return { run, refs, bytes: refs.reduce((sum, ref) => sum + (blobs.get(ref)?.length ?? 0), bytes) };
-  };
-  const drop = ({ run, refs }: EndedRun): void => {
-    for (const ref of refs) {
-      const left = (users.get(ref) ?? 1) - 1;
-      if (left > 0) users.set(ref, left);
-      else users.delete(ref);
-      if (left <= 0) unused.set(ref, begun);
-    }
-    dropRun(runs, signals, run);
-  };
-  const dropValues = (): void => {
-    if (unused.size === 0) return;
-    const oldest = runs.values().reduce((least, { owned, nth }) => (owned ? Math.min(least, nth) : least), begun);
-    for (const [ref, mark] of unused) {
-      if (oldest < mark) continue;
-      unused.delete(ref);
-      if (!users.has(ref)) blobs.delete(ref);
-    }
-  };
   const onEnd = (run: RunId): void => {
     const log = runs.get(run);
     // Nothing was recorded: the id was only held, and what waits under it stays.
@@ -69,18 +111,7 @@ export const memoryStore = (given: Partial<EndedMax> = {}, now: () => number = D
       runs.delete(run);
       return;
     }
-    const caller = openedBy(log);
-    const ended = endedByCaller.get(caller) ?? { runs: [], bytes: 0 };
-    endedByCaller.set(caller, ended);
-    const one = measure(run, log);
-    ended.runs.push(one);
-    ended.bytes += one.bytes;
-    while (ended.runs.length > most.runs || (ended.bytes > most.bytes && ended.runs.length > 1)) {
-      const oldest = ended.runs.shift()!;
-      ended.bytes -= oldest.bytes;
-      drop(oldest);
-    }
-    dropValues();
+    for (const one of ended.add(run, log, begun)) dropRun(runs, signals, one);
   };
 
   const read = (run: RunId): readonly Frame[] => {
@@ -107,8 +138,7 @@ export const memoryStore = (given: Partial<EndedMax> = {}, now: () => number = D
     rebuild: async () => 0,
     async putBlob(bytes) {
       const ref = sha256(bytes);
-      // Whoever stores it now names it later.
-      if (unused.has(ref)) unused.set(ref, begun);
+      ended.touch(ref, begun);
       if (!blobs.has(ref)) blobs.set(ref, new Uint8Array(bytes));
       return ref;
     },
