@@ -141,7 +141,7 @@ const openService = (
   { operatorName, isStudio = false, checkTopology }: ServerKind,
   slack: SlackEdge | null,
 ) => {
-  const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
+  const { clock = systemClock, ids = systemIds, log } = options;
   const names = servedNames(cloister, options);
   if (names.length > 0 || !isStudio) checkServedAgents(names, cloister.agents, reservedNames);
   // A request cannot bring values of variables.
@@ -161,15 +161,7 @@ const openService = (
     ...(options.slack?.signingSecret === undefined ? {} : slackLimits),
     ...options.limits,
   };
-  const [rates, openRates] = [new RateLimiter(now), new RateLimiter(now, openNetworksMax)];
-  const gate = new Gate({
-    hosts: hostsFor(host, options.hosts),
-    tlsHosts: options.hosts ?? [],
-    origins: options.origins ?? [],
-    identify: (presented) => tokens.findCaller(presented),
-    admit: (caller) => rates.consume(caller.name, tokens.entry(caller)?.requestsPerMinute),
-    admitOpen: (network) => openRates.consume(network, limits.openRequestsPerMinute, 'server_busy'),
-  });
+  const gate = openGate(options, { tokens, now, openRequestsPerMinute: limits.openRequestsPerMinute });
   let stopping = false;
   const readiness = new ReadinessCheck({
     cloister,
@@ -220,6 +212,25 @@ const openService = (
       readiness.stop();
     },
   };
+};
+
+type GatePorts = {
+  readonly tokens: TokenRegistry;
+  readonly now: () => number;
+  readonly openRequestsPerMinute: number;
+};
+
+const openGate = (options: ServerOptions, { tokens, now, openRequestsPerMinute }: GatePorts): Gate => {
+  const { host = '127.0.0.1', hosts, origins = [] } = options;
+  const [rates, openRates] = [new RateLimiter(now), new RateLimiter(now, openNetworksMax)];
+  return new Gate({
+    hosts: hostsFor(host, hosts),
+    tlsHosts: hosts ?? [],
+    origins,
+    identify: (presented) => tokens.findCaller(presented),
+    admit: (caller) => rates.consume(caller.name, tokens.entry(caller)?.requestsPerMinute),
+    admitOpen: (network) => openRates.consume(network, openRequestsPerMinute, 'server_busy'),
+  });
 };
 
 /** `token`: the one that was generated, unless some were given. */

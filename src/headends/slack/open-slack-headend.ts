@@ -57,9 +57,9 @@ export const openSlackHeadend = (ports: SlackHeadendPorts): SlackHeadend => {
       await inbox.put(to, item);
       workers.wake(to);
     },
-    openWriter: (place, marker, isLate, stop) => {
-      const asked = stop === undefined ? {} : { stop };
-      const writer = new ThreadWriter({ queue, clock, place, marker, stopping, bot: me?.bot ?? '', ...asked });
+    openWriter: (place, marker, isLate, stopBlock) => {
+      const offer = stopBlock === undefined ? {} : { stop: stopBlock };
+      const writer = new ThreadWriter({ queue, clock, place, marker, stopping, bot: me?.bot ?? '', ...offer });
       if (isLate) writer.recover();
       return writer;
     },
