@@ -14,7 +14,7 @@ const coreArrows = {
   audit: ['rules', 'registry', 'tasks'],
 };
 
-const appRooms = 'agents|conversations|serve';
+const appRooms = 'agents|conversations|serve|storage';
 const agentsOnDemand = 'agent-help|check-agents|import-agents|init-folder|load-tasks|registry';
 
 const only = (name, comment, from, to) => ({
@@ -101,6 +101,12 @@ module.exports = {
       'Conversations are read from and written to stores that are passed in.',
       '^src/app/conversations/',
       '^src/(base|contracts|app/conversations)/|^src/core/[^/]+/index\\.ts$',
+    ),
+    only(
+      'app-storage',
+      'The life of recorded runs: knows stores that are passed in, and what conversations hold of runs.',
+      '^src/app/storage/',
+      '^src/(base|contracts|app/storage)/|^src/(core/[^/]+|app/conversations)/index\\.ts$',
     ),
     only(
       'app-serve',

@@ -8,6 +8,7 @@ import { addFacts, selectRuns, noTail } from '#testing/adapters/stores';
 import type {
   StoreConnection,
   FrameRow,
+  LifeCyclePorts,
   LogRows,
   RunOwner,
   RunFacts,
@@ -22,6 +23,7 @@ export type DiskFault = 'full' | 'commit-lost' | 'commit-written' | 'busy' | 'un
 export type DiskFaults = (place: 'connect' | 'begin' | 'write' | 'commit' | 'read') => DiskFault | null;
 
 type Row = { readonly no: number; readonly body: string; readonly hash: string };
+type DeletedRow = { readonly no: number; readonly pending: string | null };
 type RunRow = { readonly facts: RunFacts; readonly end: Tail; readonly nth: number };
 
 export class Disk {
@@ -31,6 +33,8 @@ export class Disk {
   readonly #runs = new Map<RunId, RunRow>();
   readonly #workspaceLog: Row[] = [];
   #signals: readonly SignalRow[] = [];
+  readonly #deleted = new Map<RunId, DeletedRow>();
+  readonly #loose = new Set<string>();
   readonly #signalWatchers = new Set<() => void>();
 
   /** The number of stored frames of a run. */
@@ -50,6 +54,25 @@ export class Disk {
   /** The signals that wait. */
   signals(): readonly SignalRow[] {
     return this.#signals;
+  }
+
+  /** What is done about deleted runs outside of transactions. */
+  lifeCycle(): LifeCyclePorts {
+    const bodies = (): readonly string[] => [...this.#frames.values()].flat().map(({ body }) => body);
+    return {
+      pending: () => [...this.#deleted].flatMap(([run, { pending }]) => (pending === null ? [] : [{ run, pending }])),
+      finish: async (runs) => {
+        const unused = [...this.#loose].filter((ref) => !bodies().some((body) => body.includes(ref)));
+        for (const ref of unused) this.#blobs.delete(ref);
+        this.#loose.clear();
+        for (const run of runs) this.#deleted.set(run, { ...this.#deleted.get(run)!, pending: null });
+        return { bytesBefore: 0, bytesAfter: 0, blobs: unused.length, isFinished: true };
+      },
+      forkBodies: async () => bodies().filter((body) => body.includes('"type":"fork"')),
+      runBytes: () =>
+        new Map([...this.#frames].map(([run, rows]) => [run, rows.reduce((sum, { body }) => sum + body.length, 0)])),
+      strayFolders: () => [],
+    };
   }
 
   /** Calls back after each commit that has stored signals. Returns a function that stops it. */
@@ -136,6 +159,7 @@ export class Disk {
           reading(this.#workspaceLog.filter(({ no }) => no >= from) as readonly FrameRow[], this.#workspaceLog.at(-1)),
         ),
       blob: (ref) => read(() => this.#blobs.get(ref)),
+      deletion: (run) => this.#workspaceLog.find(({ no }) => no === this.#deleted.get(run)?.no)?.body,
       // Reading an empty table draws no fault, so that runs without signals stay what they were.
       signals: (run) =>
         this.#signals.length === 0
@@ -149,7 +173,24 @@ export class Disk {
     return {
       tail: (run) => this.#frames.get(run)?.at(-1),
       insertFrame: (run, no, body, hash) => write(() => this.#addFrame(run, { no, body, hash })),
-      putBlob: (ref, bytes) => write(() => setWithUndo(this.#blobs, ref, bytes)),
+      putBlob: (ref, bytes) => {
+        write(() => setWithUndo(this.#blobs, ref, bytes));
+        this.#loose.delete(ref);
+      },
+      recordOfDeletion: (run) => this.#deleted.get(run)?.no,
+      deleteRun: (run, no, pending) => {
+        const text = (this.#frames.get(run) ?? []).map(({ body }) => body).join();
+        for (const ref of this.#blobs.keys()) if (text.includes(ref)) this.#loose.add(ref);
+        write(() => setWithUndo(this.#frames, run, undefined));
+        write(() => setWithUndo(this.#runs, run, undefined));
+        write(() => setWithUndo(this.#owners, run, undefined));
+        write(() => this.#setSignals(this.#signals.filter((one) => one.run !== run)));
+        write(() => setWithUndo(this.#deleted, run, { no, pending }));
+      },
+      loosenBlobs: (refs) => {
+        for (const ref of refs) if (this.#blobs.has(ref)) this.#loose.add(ref);
+      },
+      undeleteRun: (run) => write(() => setWithUndo(this.#deleted, run, undefined)),
       owner: (run) => this.#owners.get(run),
       setOwner: (run, owner) => write(() => setWithUndo(this.#owners, run, owner)),
       release: (run, instance) =>

@@ -58,6 +58,7 @@ export class Process {
       path: 'simulated',
       reader: openLogReader(world.disk.rows(world.faults.disk), owners),
       rebuild: async () => 0,
+      lifeCycle: world.disk.lifeCycle(),
       startThread: (listener) => this.#startThread(listener, owners),
       defer: (work) => void this.later(0, 'defer', work),
       now: () => world.wallClock(),
@@ -256,6 +257,16 @@ export class Process {
           return inner.removeSignal(run, id);
         }),
       watchSignals: (listener) => inner.watchSignals(listener),
+      deleteRuns: (deletions, after) => guarded('delete runs', () => inner.deleteRuns(deletions, after)),
+      finishDeletions: (runs) => guarded('finish deletions', () => inner.finishDeletions(runs)),
+      importRun: (bodies, record) => guarded('import run', () => inner.importRun(bodies, record)),
+      // Looking at deletions draws no fault, so that runs without any stay what they were.
+      pendingDeletions: () => inner.pendingDeletions(),
+      tombstone: (run) => inner.tombstone(run),
+      readBodies: (run) => guarded('read bodies', () => inner.readBodies(run)),
+      runBytes: () => inner.runBytes(),
+      forkRecords: () => inner.forkRecords(),
+      strayFolders: () => inner.strayFolders(),
       close: () => guarded('close', () => inner.close()),
     };
   }
@@ -298,6 +309,7 @@ const describeMessage = (message: ToWorker): string =>
           if (item.do === 'frame') return `${item.run}/${item.no} (${item.body.length})`;
           if (item.do === 'record') return `record (${item.record.length})`;
           if (item.do === 'signal') return `signal ${item.signal.run} ${item.signal.id}`;
+          if (item.do === 'delete') return `delete ${item.runs.map(({ run }) => run).join(' ')}`;
           return item.do === 'blob' ? `blob ${item.ref}` : `${item.do} ${item.run}`;
         })
         .join(', ');

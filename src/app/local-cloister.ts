@@ -56,6 +56,7 @@ import { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 import { noStallReport } from './stall-monitor.ts';
 import { StoreInbox } from './store-inbox.ts';
+import { openRunStorage } from './open-run-storage.ts';
 
 export class LocalCloister extends RunReader implements Cloister {
   readonly #shared: SharedPorts;
@@ -65,6 +66,7 @@ export class LocalCloister extends RunReader implements Cloister {
   readonly #continuer: RunContinuer;
   readonly #conversationService: ConversationService;
   readonly #questions: RunQuestions;
+  readonly storage: Cloister['storage'];
 
   constructor(agents: readonly Agent[], shared: SharedPorts) {
     const { store, clock, ids, conversationSettings } = shared;
@@ -95,6 +97,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const { onQuestion } = shared;
     const onStart = onQuestion && ((session: RunSession) => void handleQuestions(session, onQuestion, this.#questions));
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave, onStart);
+    this.storage = openRunStorage(shared, this.#conversationService, this.#runs);
     this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
     const others = { runs: this.#runs, agents: this.#agents, continuer: this.#continuer };
     this.#questions = new RunQuestions({ store, clock, ids, ...others, resume: (run) => this.resume(run) });
@@ -102,10 +105,6 @@ export class LocalCloister extends RunReader implements Cloister {
 
   get agents(): readonly Agent[] {
     return this.#agents.all;
-  }
-
-  get workspace(): string | null {
-    return this.#shared.store.path;
   }
 
   get conversations(): Conversations {

@@ -100,6 +100,10 @@ const onDemand: Omit<CliRuntime, 'open' | 'staleQuestions' | 'defaultAgent'> = {
     const { initFolder } = await import('./agents/init-folder.ts');
     return initFolder(folder, templates, process.cwd());
   },
+  makeKey: async () => {
+    const { makeOperatorKey, operatorKeyVariable } = await import('#app/storage');
+    return { variable: operatorKeyVariable, ...makeOperatorKey() };
+  },
   migrate: async (workspace) => {
     const { migrateWorkspace } = await import('#adapters/stores');
     return migrateWorkspace(workspace, { build: buildName() });

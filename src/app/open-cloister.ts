@@ -8,6 +8,9 @@ import type { Configs } from '#app/agents';
 import { checkCloisterOptions } from './cloister-options.ts';
 import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
+import { operatorKeyVariable, readOperatorKey } from '#app/storage';
+import type { OperatorKey } from '#app/storage';
+import { buildOverlay } from '#core/registry';
 import { exportFolder, readConversationSettings } from '#app/conversations';
 import { configsFor, resolveAgentResources } from './resolve-resources.ts';
 import { LocalCloister } from './local-cloister.ts';
@@ -52,7 +55,7 @@ export const openConfigured = async (
   });
   const store = inMemory ? memoryStore({}, now) : await openSqliteStore(folder, { now, build: buildName() });
   const workspaces = inMemory ? memoryCellFolders() : jailedCellFolders(folder);
-  return new LocalCloister(agents, {
+  const cloister = new LocalCloister(agents, {
     store,
     workspaces,
     validate,
@@ -71,7 +74,18 @@ export const openConfigured = async (
     stalls: stallMonitor(options, now),
     // Where time is not real, how long work takes must not decide when other work is done.
     openPauses: options.clock === undefined ? systemPauses : undefined,
+    operatorKey: () => operatorKeyIn(configs),
   });
+  // What a crash has left of a deletion goes now. Where it cannot, such as in a workspace that is read-only, it goes later.
+  await cloister.storage.finishDeletions().catch(() => undefined);
+  return cloister;
+};
+
+/** From the same places as the values of providers and servers. */
+const operatorKeyIn = (configs: Configs): OperatorKey | null => {
+  const { overlay } = buildOverlay([operatorKeyVariable], configs.forFile(null).layers);
+  const text = overlay[operatorKeyVariable];
+  return text === undefined ? null : readOperatorKey(text);
 };
 
 /** With a clock of the caller's own, time is not real, and nothing is measured unless the caller says by what. */

@@ -37,6 +37,10 @@ export class RunReader {
     this.#openPauses = openPauses;
   }
 
+  get workspace(): string | null {
+    return this.store.path;
+  }
+
   /** With the state of those that wait for people. */
   protected async withWaiting(runs: readonly RunSummary[]): Promise<readonly RunSummary[]> {
     return runs;

@@ -16,6 +16,7 @@ import type { SchemaProblems } from './check-schemas.ts';
 import type { ConversationSettings } from '#app/conversations';
 import type { QuestionHandler } from './question-handler.ts';
 import type { OpenPauses } from './run-reader.ts';
+import type { OperatorKey } from '#app/storage';
 import type { StallMonitor } from './stall-monitor.ts';
 
 export type SharedPorts = SchemaProblems & {
@@ -42,6 +43,8 @@ export type SharedPorts = SchemaProblems & {
   /** Both absent where there is no real time. */
   readonly stalls?: StallMonitor | undefined;
   readonly openPauses?: OpenPauses | undefined;
+  /** The operator's key; null if there is none. Throws if it is not valid. */
+  readonly operatorKey?: (() => OperatorKey | null) | undefined;
 };
 
 /** `agents`: those that are registered, at any time. */

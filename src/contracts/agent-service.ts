@@ -18,6 +18,7 @@ import type { MailReport } from './mail.ts';
 import type { AuditReport, CellWindow, DeadLetters, Explanation, RunReport } from './runtime.ts';
 import type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
+import type { CallerStorage } from './caller-storage.ts';
 import type { RunSummary } from './store.ts';
 import type { TaskReport } from './team.ts';
 import type { AllowanceSpec, Sees } from './token.ts';
@@ -307,6 +308,8 @@ export interface AgentService {
   /** What the tokens of its callers allow. */
   readonly accounts: CallerAccounts;
   readonly conversations: CallerConversations;
+  /** The life of its callers' runs. */
+  readonly storage: CallerStorage<Caller>;
   /** The agents this caller may use, in the configured order: none for one that may only watch, for whom whatever acts throws `watch_only`. */
   agents(caller: Caller): readonly Agent[];
   /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */

@@ -2,6 +2,7 @@
 import type { Hash, RunId } from '#base';
 import type { StoredAttachment } from './attachment.ts';
 import type { Category } from './segment.ts';
+import type { ImportRecord, Tombstone } from './tombstone.ts';
 
 /** A conversation belongs to one agent; its name is unique for that agent. */
 export type ConversationRef = { readonly agent: string; readonly name: string };
@@ -237,7 +238,11 @@ export type WorkspaceRecord =
       readonly before?: number;
       readonly turns?: readonly TurnRef[];
       readonly run: RunId | null;
-    };
+    }
+  /** A run was deleted: its turns, and checkpoints of it, no longer count. */
+  | { readonly type: 'tombstone'; readonly tombstone: Tombstone }
+  /** A run came from an archive. If it had been deleted, it counts again. */
+  | ({ readonly type: 'import' } & ImportRecord);
 
 /** A turn of an agent, and how many of its frames count; null: all of them. */
 export type TurnRef = { readonly agent: string; readonly run: RunId; readonly frames: number | null };

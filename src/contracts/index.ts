@@ -189,6 +189,9 @@ export type { ChildResultRef, Envelope, Outcome, RunOutcome, SpawnedOutcome, Sta
 export type { DrawableTask, DependencyHead, MemoryScope, Task, TaskCondition, TaskReason, TaskReport } from './team.ts';
 export type { TaskSpec, TaskStatus, TeamGoal, TeamMessage, TeamPart, TeamRules } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
+export type { RunDeletion, SpaceReport, StoreLifeCycle } from './store-life-cycle.ts';
+export type { DeletionReport, RunCopy, RunDeletionOptions, RunSelection, RunStorage } from './run-storage.ts';
+export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
 export type { MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
 export type {
   AgentTool,
@@ -239,6 +242,7 @@ export type {
 export { readsAllRuns } from './agent-service.ts';
 export type { CallerConversation, CallerConversationReport, CallerConversations } from './agent-service.ts';
 export type { CallerTurn } from './caller-conversation.ts';
+export type { CallerDeletion, CallerStorage } from './caller-storage.ts';
 export type { Inbox, InboxItem, OpenQueue } from './inbox.ts';
 export type { AgentFacts, AgentTopology, TopologyCheck, TopologyEdge } from './agent-service.ts';
 export type { ListedRun, RunListQuery, RunLogFacts, RunPage } from './agent-service.ts';

@@ -21,6 +21,7 @@ import type { TaskReport, TaskSpec } from './team.ts';
 import type { Category, Origin, WindowLimit } from './segment.ts';
 import type { Schema } from './schema.ts';
 import type { Outcome, Status } from './session.ts';
+import type { RunStorage } from './run-storage.ts';
 import type { RunSummary } from './store.ts';
 import type { Sees } from './token.ts';
 import type { AgentTool, ToolDefinition } from './tool.ts';
@@ -262,6 +263,8 @@ export interface Cloister extends RunStarter, RunArchive {
   readonly conversations: Conversations;
   /** Checkpoints: moments of a run to which you can return. */
   readonly checkpoints: Checkpoints;
+  /** The life of recorded runs: deleting, archiving, exporting and importing them, and how long they are kept. */
+  readonly storage: RunStorage;
   /** Adds an agent. For later runs, it replaces an agent of the same name. */
   register(agent: Agent): void;
   /** Removes an agent: it can no longer be run by name. Runs in progress continue. */

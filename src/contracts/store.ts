@@ -4,6 +4,7 @@ import type { WorkspaceEntry, WorkspaceRecord } from './conversation.ts';
 import type { Spent } from './amounts.ts';
 import type { Frame } from './frame.ts';
 import type { Status } from './session.ts';
+import type { StoreLifeCycle } from './store-life-cycle.ts';
 
 /** One run's log, owned by this process. */
 export interface RunLog {
@@ -37,7 +38,7 @@ export type RunQuery =
       readonly most?: number | undefined;
     };
 
-export interface Store {
+export interface Store extends StoreLifeCycle {
   readonly kind: 'memory' | 'sqlite';
   /** The folder; null if nothing is written to disk. */
   readonly path: string | null;

@@ -101,7 +101,7 @@ describe('a workspace', () => {
         .all()
         .map(({ key, value }) => [key, value]),
     );
-    expect(meta).toMatchObject({ cloister: '3', 'created-by': 'cloister 0.0.9', 'written-by': version });
+    expect(meta).toMatchObject({ cloister: '4', 'created-by': 'cloister 0.0.9', 'written-by': version });
   });
 
   test('of the newest format needs no migration', async () => {
@@ -109,7 +109,7 @@ describe('a workspace', () => {
     const { code, stdout } = await inWorkspace(['migrate'], original);
     expect([code, stdout]).toEqual([
       0,
-      `The workspace has format 3, the newest one, last written by ${version}. Nothing was changed.\n`,
+      `The workspace has format 4, the newest one, last written by ${version}. Nothing was changed.\n`,
     ]);
     expect(bytesIn(original)).toEqual(before);
   });

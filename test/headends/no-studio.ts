@@ -16,7 +16,11 @@ const turn = {
   versions: ['r0' as RunId, 'r1' as RunId],
 } as const;
 
-export const noStudio: Pick<AgentService, 'accounts' | 'conversations' | 'deadLetters' | 'retryRun' | 'topology'> = {
+export const noStudio: Pick<
+  AgentService,
+  'accounts' | 'conversations' | 'deadLetters' | 'retryRun' | 'storage' | 'topology'
+> = {
+  storage: { delete: async (_caller, run) => [run as RunId] },
   accounts: {
     own: async ({ name }) => ({
       name,

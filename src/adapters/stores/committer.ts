@@ -112,10 +112,14 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
     commitBatch(items) {
       transactions += 1;
       try {
-        const { tails: newTails, frames, released, refused, broken, records, signals } = write(items);
+        const { tails: newTails, frames, released, refused, broken, records, signals, changes } = write(items);
         for (const [run, tail] of newTails) tails.set(run, tail);
         for (const run of released) tails.delete(run);
-        const acks = { ...(records.length === 0 ? {} : { records }), ...(signals.length === 0 ? {} : { signals }) };
+        const acks = {
+          ...(records.length === 0 ? {} : { records }),
+          ...(signals.length === 0 ? {} : { signals }),
+          ...(changes.length === 0 ? {} : { changes }),
+        };
         return { ack: { failure: null, refused, broken, ...acks, transactions }, frames, released };
       } catch (error) {
         const { code, detail = '' } = storeError(error).failure;

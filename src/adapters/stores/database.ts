@@ -16,10 +16,13 @@ import { storeError } from './store-error.ts';
 export const databasePath = (folder: string): string => join(folder, 'cloister.db');
 
 /**
- * The format of the tables and of the workspace log. Each run says the format of its own records (see `recordFormats`). Nothing
- * has been released yet, so earlier formats are refused.
+ * The format of the tables and of the workspace log. Each run says the format of its own records (see `recordFormats`). In format 4
+ * the workspace log can say that runs were deleted; a workspace of format 3 gets it with its first deletion. Nothing has been
+ * released yet, so earlier formats are refused.
  */
-export const workspaceFormat = 3;
+export const workspaceFormat = 4;
+
+const readableFormats: readonly string[] = ['3', String(workspaceFormat)];
 
 // `frames` is the truth; `runs` is a projection of it that also remembers how long each log was. A table with
 // row ids keeps bodies in order of arrival, so that a group of frames of many runs lies side by side.
@@ -54,8 +57,19 @@ const indexes = `
 const hasIndexes = (database: DatabaseSync): boolean =>
   database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'open_runs'").get() !== undefined;
 
-export const hasSignals = (database: DatabaseSync): boolean =>
-  database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'signals'").get() !== undefined;
+// `deleted`: for each run that was deleted, the record of the workspace log that says so, and what is still to be done.
+// `loose_blobs`: blobs of deleted runs, until it is known whether other runs refer to them.
+const deletionTables = `
+  CREATE TABLE IF NOT EXISTS deleted(run TEXT PRIMARY KEY, no INTEGER NOT NULL, pending TEXT);
+  CREATE TABLE IF NOT EXISTS loose_blobs(ref TEXT PRIMARY KEY);
+`;
+
+const hasTable = (database: DatabaseSync, name: string): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !== undefined;
+
+export const hasSignals = (database: DatabaseSync): boolean => hasTable(database, 'signals');
+
+export const hasDeletions = (database: DatabaseSync): boolean => hasTable(database, 'deleted');
 
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
@@ -72,12 +86,15 @@ export const openForWriting = (folder: string, { busyTimeoutMs, build }: Writing
   checkFormatUntouched(folder);
   const database = new DatabaseSync(databasePath(folder), { timeout: busyTimeoutMs });
   try {
+    // What is deleted is overwritten, also where an earlier version of a row was.
+    database.exec('PRAGMA secure_delete = ON');
     if (isEmpty(database)) createSchema(database, build);
     enterWal(database, busyTimeoutMs);
     syncEveryCommit(database);
     recordWriter(database, build);
     if (!hasSignals(database)) database.exec(signalsTable);
     if (!hasIndexes(database)) database.exec(indexes);
+    if (!hasDeletions(database)) database.exec(deletionTables);
     return database;
   } catch (error) {
     database.close();
@@ -139,7 +156,7 @@ const isEmpty = (database: DatabaseSync): boolean => {
 };
 
 const checkFormat = (meta: WorkspaceMeta | undefined): void => {
-  if (meta !== undefined && meta.format !== String(workspaceFormat)) throw otherFormat(meta);
+  if (meta !== undefined && !readableFormats.includes(meta.format)) throw otherFormat(meta);
 };
 
 /** What a workspace of any format says about itself. */
@@ -169,13 +186,15 @@ export const otherFormat = ({ format, writer }: WorkspaceMeta): CloisterError =>
     Number(format) > workspaceFormat
       ? `Use ${writer ?? 'the build that wrote it'} or newer.`
       : `Only ${writer ?? 'the build that wrote it'} can read it: use that build, or another workspace.`;
-  const detail = `cloister.db has format ${format}, written by ${by}. This build reads format ${workspaceFormat}. ${reader} Nothing was changed.`;
+  const detail = `cloister.db has format ${format}, written by ${by}. This build reads formats ${readableFormats.join(' and ')}. ${reader} Nothing was changed.`;
   return new CloisterError('workspace_format', detail);
 };
 
 const createSchema = (database: DatabaseSync, build: string): void => {
+  // Only has an effect while there is no table: pages that become free can be given back later.
+  database.exec('PRAGMA auto_vacuum = INCREMENTAL');
   database.exec('BEGIN IMMEDIATE');
-  if (isEmpty(database)) database.exec(schemaFor(build) + signalsTable + indexes);
+  if (isEmpty(database)) database.exec(schemaFor(build) + signalsTable + indexes + deletionTables);
   database.exec('COMMIT');
 };
 

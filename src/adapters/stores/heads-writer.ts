@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
+import { hasDeletions } from './database.ts';
 import {
   findAcknowledgedHeads,
   openHeadsFolder,
@@ -217,5 +218,9 @@ const holdsClaims = (database: DatabaseSync, { tails, unreadable }: Claims): boo
   const record = database.prepare('SELECT hash FROM book WHERE no = ?');
   const hashOf = (run: RunId, no: number): unknown =>
     (run === workspaceLogName ? record.get(no) : frame.get(run, no))?.['hash'];
-  return unreadable.length === 0 && [...tails].every(([run, { no, hash }]) => hashOf(run, no) === hash);
+  // Of a deleted run, the workspace log says what its log was.
+  const deleted = hasDeletions(database) ? database.prepare('SELECT no FROM deleted WHERE run = ?') : undefined;
+  const isHeld = (run: RunId, { no, hash }: Tail): boolean =>
+    hashOf(run, no) === hash || deleted?.get(run) !== undefined;
+  return unreadable.length === 0 && [...tails].every(([run, tail]) => isHeld(run, tail));
 };

@@ -136,7 +136,9 @@ type DatedSummary = { readonly startedAt: number; readonly summary: RunSummary }
 /** Those candidates that are missing from the list. */
 const lostRuns = (rows: LogRows, { heads, listed, candidates }: RunSources): readonly DatedSummary[] => {
   const known = new Set(listed.map(({ run }) => run));
-  const unknown = [...new Set(candidates)].filter((run) => run !== workspaceLogName && !known.has(run));
+  const unknown = [...new Set(candidates)].filter(
+    (run) => run !== workspaceLogName && !known.has(run) && rows.deletion?.(run) === undefined,
+  );
   if (unknown.length === 0) return [];
   const unlisted = new Set(unknown);
   for (const { run } of rows.list({ runs: unknown })) unlisted.delete(run);

@@ -1,12 +1,13 @@
 // Reads the stored log: turns rows into checked frames and summaries.
 import { CloisterError, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { WorkspaceEntry, RunSummary, RunQuery, Signal } from '#contracts';
+import type { WorkspaceEntry, RunSummary, RunQuery, Signal, Tombstone } from '#contracts';
 import { workspaceLogName, checkWorkspaceLog, emptyWorkspaceLog } from './workspace-log.ts';
 import type { CheckedWorkspaceLog } from './workspace-log.ts';
 import { ChainCheck, checkChain } from './chain.ts';
 import type { CheckedLog, FrameRow } from './chain.ts';
 import { listStoredRuns } from './list-runs.ts';
+import { describeTombstone } from './describe-tombstone.ts';
 import type { LogRows } from './log-rows.ts';
 import type { Owners } from './processes.ts';
 import { parseSignal } from './signals.ts';
@@ -25,6 +26,8 @@ export type LogReader = {
   readWorkspaceLog(): readonly WorkspaceEntry[];
   /** Throws `file_missing`. */
   getBlob(ref: string): Uint8Array;
+  /** What is left of a deleted run; null if it was not deleted. */
+  tombstone(run: RunId): Tombstone | null;
   /** Throws `store_damaged`. */
   signals(run?: RunId): readonly Signal[];
   close(): void;
@@ -43,6 +46,7 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
     if (sha256(bytes) !== ref) throw new CloisterError('store_damaged', `blob ${ref} is damaged`);
     return bytes;
   },
+  tombstone: (run) => readTombstone(rows, run),
   signals: (run) => rows.signals(run).map(parseSignal),
   close: () => rows.close(),
 });
@@ -131,6 +135,8 @@ export const inspectLog = (rows: LogRows, run: RunId): CheckedLog & { readonly l
       ...checkChain(run, log, end, acknowledged.tails),
       listed: end !== undefined,
     }));
+    // Of a deleted run, nothing is missing.
+    if (!found.listed && found.frames.length === 0) refuseDeleted(rows, run);
     const problems = [...found.problems, ...acknowledged.problems];
     // When no frame is left, the heads already report that.
     const listed = found.listed || found.frames.length === 0;
@@ -142,6 +148,24 @@ export const inspectLog = (rows: LogRows, run: RunId): CheckedLog & { readonly l
     return { frames: [], problems, listed: true };
   }
   throw new CloisterError('run_unknown', run);
+};
+
+const readTombstone = (rows: LogRows, run: RunId): Tombstone | null => {
+  const record = rows.deletion?.(run);
+  if (record === undefined) return null;
+  try {
+    const { tombstone } = (JSON.parse(record) as { record: { tombstone?: Tombstone } }).record;
+    if (tombstone?.run === run) return tombstone;
+  } catch {
+    // Reported below.
+  }
+  throw new CloisterError('store_damaged', `the record that says that run ${run} was deleted is damaged`);
+};
+
+/** Throws `run_unknown`. */
+const refuseDeleted = (rows: LogRows, run: RunId): void => {
+  const tombstone = readTombstone(rows, run);
+  if (tombstone !== null) throw new CloisterError('run_unknown', describeTombstone(tombstone));
 };
 
 const unlistedProblem = (run: RunId): string =>

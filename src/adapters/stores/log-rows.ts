@@ -43,5 +43,7 @@ export type LogRows = {
   blob(ref: string): Uint8Array | undefined;
   /** The signals that wait for one run or for all, in the order in which they came. */
   signals(run?: RunId): readonly SignalRow[];
+  /** The record of the workspace log that says that a run was deleted, as stored; undefined if it was not. */
+  deletion?(run: RunId): string | undefined;
   close(): void;
 };

@@ -8,6 +8,8 @@
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunLog, Store } from '#contracts';
+import { storeLifeCycle } from './life-cycle.ts';
+import type { LifeCyclePorts } from './life-cycle.ts';
 import { appendRefusal } from './workspace-log.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
@@ -20,6 +22,7 @@ type LogStorePorts = WriterPorts & {
   readonly path: string | null;
   readonly reader: LogReader;
   rebuild(run?: RunId): Promise<number>;
+  readonly lifeCycle: LifeCyclePorts;
   /** Calls back soon after any process may have stored signals. Returns a function that stops it. */
   watchSignals(notify: () => void): () => void;
   /** Clock for records of the workspace log. */
@@ -42,16 +45,13 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   const listeners = new SignalListeners((notify) => ports.watchSignals(notify));
   let recordKeys = 0;
 
-  const mustBeOpen = (): void => {
+  const openReader = (): LogReader => {
     if (closing !== undefined) throw new CloisterError('store_failed', 'The store is closed.');
+    return reader;
   };
   const pause = async (): Promise<void> => {
     await new Promise<void>((resolve) => ports.defer(resolve));
-    mustBeOpen();
-  };
-  const openReader = (): LogReader => {
-    mustBeOpen();
-    return reader;
+    openReader();
   };
   const close = async (): Promise<void> => {
     listeners.close();
@@ -66,7 +66,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     kind,
     path,
     async acquireRun(run, { takeOver = false } = {}) {
-      mustBeOpen();
+      openReader();
       if (!isName(run)) throw new CloisterError('name_invalid', run);
       if (logs.has(run)) throw new CloisterError('run_owned', 'Owner: this process.');
       const log = new DurableRunLog(run, writer, () => void logs.delete(run));
@@ -75,17 +75,17 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       const refused = ack.refused.find((refusal) => refusal.run === run);
       if (ack.failure === null && refused === undefined) return log;
       logs.delete(run);
-      throw refused === undefined ? ackError(ack) : new CloisterError('run_owned', `Owner: ${refused.owner}.`);
+      throw acquireError(ack, run, refused);
     },
     read: async (run) => readAllFrames(openReader(), run, pause),
     inspect: async (run) => openReader().inspectInChunks(run, pause),
     list: async (query) => openReader().list(query),
     async rebuild(run) {
-      mustBeOpen();
+      openReader();
       return ports.rebuild(run);
     },
     async putBlob(bytes) {
-      mustBeOpen();
+      openReader();
       const ref = sha256(bytes);
       const ack = await writer.add({ do: 'blob', ref, bytes: new Uint8Array(bytes) }).done;
       if (ack.failure !== null) throw ackError(ack);
@@ -95,14 +95,21 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     readWorkspaceLog: async () => openReader().readWorkspaceLog(),
     hashPrefix: async (run, frames) => openReader().hashPrefix(run, frames),
     async appendRecord(record, after) {
-      mustBeOpen();
+      openReader();
       const item = { do: 'record', key: recordKeys++, at: ports.now(), record: JSON.stringify(record) } as const;
       return commitRecord(writer, after === undefined ? item : { ...item, after });
     },
     ...storedSignals({ writer, listeners, openReader }),
+    ...storeLifeCycle({ writer, openReader, ports, pause }),
     transactions: () => writer.transactions(),
     close: () => (closing ??= close()),
   };
+};
+
+const acquireError = (ack: Ack, run: RunId, refused: Ack['refused'][number] | undefined): CloisterError => {
+  if (refused === undefined) return ackError(ack);
+  if (refused.isDeleted === true) return new CloisterError('run_exists', `Run ${run} was deleted.`);
+  return new CloisterError('run_owned', `Owner: ${refused.owner}.`);
 };
 
 const readAllFrames = async (reader: LogReader, run: RunId, pause: () => Promise<void>): Promise<readonly Frame[]> => {

@@ -2,11 +2,27 @@
 //
 //   memory-ended-bounded. Past a number of runs, or of bytes, a caller's oldest ended runs are dropped, with the values that no other ended
 //       run refers to. Its newest one stays, however large it is, so that whoever waited for it can read it.
-import { CloisterError, deepFreeze, PromptlyReleasingMap, isName, sha256 } from '#base';
-import type { Hash, RunId } from '#base';
-import type { WorkspaceEntry, Frame, RunLog, RunSummary, Signal, Store, RunQuery } from '#contracts';
+import { CloisterError, deepFreeze, PromptlyReleasingMap, isName, sha256, utf8Bytes } from '#base';
+import type { Hash, JsonObject, RunId } from '#base';
+import type {
+  Frame,
+  ImportRecord,
+  RunDeletion,
+  RunLog,
+  RunQuery,
+  RunSummary,
+  Signal,
+  SpaceReport,
+  Store,
+  StoreLifeCycle,
+  Tombstone,
+  WorkspaceEntry,
+  WorkspaceRecord,
+} from '#contracts';
 import { workspaceRecordBody, appendRefusal } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
+import { describeTombstone } from './describe-tombstone.ts';
+import { changeError, checkImported } from './life-cycle.ts';
 import { prefixLengthError } from './log-reader.ts';
 import { foldFacts, noFacts, selectRuns } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
@@ -61,6 +77,17 @@ class EndedRuns {
     return dropped;
   }
 
+  /** It is deleted; so are its values that nobody else needs. */
+  forget(run: RunId): void {
+    for (const ended of this.#byCaller.values()) {
+      const at = ended.runs.findIndex((one) => one.run === run);
+      if (at < 0) continue;
+      const [gone] = ended.runs.splice(at, 1);
+      ended.bytes -= gone!.bytes;
+      this.#leave(gone!, 0);
+    }
+  }
+
   /** A value is stored: whoever does that names it later. */
   touch(ref: string, begun: number): void {
     if (this.#unused.has(ref)) this.#unused.set(ref, begun);
@@ -103,6 +130,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
   const workspaceLog: WorkspaceEntry[] = [];
   const signals = new MemorySignals();
   let begun = 0;
+  const deletions = new MemoryDeletions({ runs, blobs, ended, signals, workspaceLog, now, nextPlace: () => begun++ });
 
   const onEnd = (run: RunId): void => {
     const log = runs.get(run);
@@ -116,7 +144,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
 
   const read = (run: RunId): readonly Frame[] => {
     const frames = runs.get(run)?.frames ?? [];
-    if (frames.length === 0) throw new CloisterError('run_unknown', run);
+    if (frames.length === 0) throw deletions.unknownError(run);
     return frames.slice();
   };
 
@@ -125,6 +153,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
     path: null,
     acquireRun(run) {
       if (!isName(run)) return Promise.reject(new CloisterError('name_invalid', run));
+      if (deletions.tombstones.has(run)) return Promise.reject(deletedError(run));
       const existing = runs.get(run);
       if (existing?.owned === true) return Promise.reject(new CloisterError('run_owned', 'Owner: this process.'));
       const log = new MemoryRunLog(run, { frames: existing?.frames ?? [], nth: existing?.nth ?? begun++ }, onEnd);
@@ -139,6 +168,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
     async putBlob(bytes) {
       const ref = sha256(bytes);
       ended.touch(ref, begun);
+      deletions.loose.delete(ref);
       if (!blobs.has(ref)) blobs.set(ref, new Uint8Array(bytes));
       return ref;
     },
@@ -150,12 +180,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
     readWorkspaceLog: async () => workspaceLog.slice(),
     async appendRecord(record, after) {
       if (after !== undefined && after !== workspaceLog.length - 1) throw appendRefusal('moved');
-      // Copied and frozen, as a store on disk would return it.
-      workspaceLog.push(
-        deepFreeze(
-          JSON.parse(workspaceRecordBody(workspaceLog.length, now(), JSON.stringify(record))) as WorkspaceEntry,
-        ),
-      );
+      appendEntry(workspaceLog, now(), record);
       return workspaceLog.length - 1;
     },
     async hashPrefix(run, frames) {
@@ -163,6 +188,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
       if (log === undefined || log.frames.length === 0) throw new CloisterError('run_unknown', run);
       return log.hashPrefix(frames);
     },
+    ...deletions.lifeCycle,
     putSignal: (signal) => signals.put(signal),
     signals: (run) => signals.waiting(run),
     removeSignal: async (run, id) => signals.remove(run, id),
@@ -170,6 +196,112 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
     close: async () => signals.listeners.close(),
   };
 };
+
+/** Copied and frozen, as a store on disk would return it. */
+const appendEntry = (log: WorkspaceEntry[], at: number, record: WorkspaceRecord): void =>
+  void log.push(deepFreeze(JSON.parse(workspaceRecordBody(log.length, at, JSON.stringify(record))) as WorkspaceEntry));
+
+type MemoryState = {
+  readonly runs: Runs;
+  readonly blobs: Map<string, Uint8Array>;
+  readonly ended: EndedRuns;
+  readonly signals: MemorySignals;
+  readonly workspaceLog: WorkspaceEntry[];
+  readonly now: () => number;
+  /** In the order in which runs began. */
+  readonly nextPlace: () => number;
+};
+
+const deletedError = (run: RunId): CloisterError => new CloisterError('run_exists', `Run ${run} was deleted.`);
+
+class MemoryDeletions {
+  readonly tombstones = new Map<RunId, Tombstone>();
+  readonly loose = new Set<string>();
+  readonly lifeCycle: StoreLifeCycle;
+  readonly #state: MemoryState;
+  readonly #pending = new Map<RunId, JsonObject>();
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+    const { runs } = state;
+    this.lifeCycle = {
+      deleteRuns: async (deletions, after) => this.#delete(deletions, after),
+      pendingDeletions: async () => [...this.#pending].map(([run, cleanup]) => ({ run, cleanup })),
+      finishDeletions: async (finished) => this.#finish(finished),
+      tombstone: async (run) => this.tombstones.get(run) ?? null,
+      readBodies: async (run) => {
+        const log = runs.get(run);
+        if (log === undefined || log.frames.length === 0) throw new CloisterError('run_unknown', run);
+        return log.bodies();
+      },
+      importRun: async (bodies, record) => this.#import(bodies, record),
+      runBytes: async () =>
+        new Map(
+          runs.entries().map(([run, log]) => [run, log.bodies().reduce((sum, body) => sum + utf8Bytes(body), 0)]),
+        ),
+      forkRecords: async () =>
+        runs
+          .entries()
+          .flatMap(([, { frames }]) => frames.filter(({ record }) => record.type === 'fork'))
+          .map((frame) => JSON.stringify(frame)),
+      strayFolders: async () => [],
+    };
+  }
+
+  #delete(deletions: readonly RunDeletion[], after: number | undefined): void {
+    const { runs, blobs, ended, signals, workspaceLog, now } = this.#state;
+    for (const { tombstone } of deletions) this.#check(tombstone);
+    if (after !== undefined && after !== workspaceLog.length - 1) throw appendRefusal('moved');
+    for (const { tombstone, cleanup, blobs: more = [] } of deletions) {
+      const { run } = tombstone;
+      appendEntry(workspaceLog, now(), { type: 'tombstone', tombstone });
+      const text = runs.get(run)?.bodies().join('\n') ?? '';
+      for (const ref of blobs.keys()) if (more.includes(ref) || text.includes(ref)) this.loose.add(ref);
+      runs.delete(run);
+      ended.forget(run);
+      signals.forget(run);
+      this.tombstones.set(run, tombstone);
+      this.#pending.set(run, cleanup);
+    }
+  }
+
+  unknownError(run: RunId): CloisterError {
+    const tombstone = this.tombstones.get(run);
+    return new CloisterError('run_unknown', tombstone === undefined ? run : describeTombstone(tombstone));
+  }
+
+  #check({ run, frames, head }: Tombstone): void {
+    const log = this.#state.runs.get(run);
+    if (log?.owned === true) throw changeError({ key: 0, refused: 'owned', run, owner: 'this process' });
+    const length = log?.frames.length ?? 0;
+    if (length === 0 && this.tombstones.has(run)) return;
+    if (length !== frames || (length > 0 && log?.hashPrefix().hash !== head))
+      throw changeError({ key: 0, refused: 'changed', run });
+  }
+
+  #finish(finished: readonly RunId[]): SpaceReport {
+    const { runs, blobs } = this.#state;
+    const all = runs.entries().map(([, log]) => log.bodies().join('\n'));
+    const unused = [...this.loose].filter((ref) => !all.some((text) => text.includes(ref)));
+    for (const ref of unused) blobs.delete(ref);
+    this.loose.clear();
+    for (const run of finished) this.#pending.delete(run);
+    return { bytesBefore: 0, bytesAfter: 0, blobs: unused.length, isFinished: true };
+  }
+
+  #import(bodies: readonly string[], record: ImportRecord): void {
+    checkImported(bodies, record);
+    const { runs, ended, signals, workspaceLog, now, nextPlace } = this.#state;
+    if (runs.get(record.run) !== undefined) throw changeError({ key: 0, refused: 'exists', run: record.run });
+    appendEntry(workspaceLog, now(), { type: 'import', ...record });
+    this.tombstones.delete(record.run);
+    const [frames, nth] = [bodies.map((body) => JSON.parse(body) as Frame), nextPlace()];
+    const log = new MemoryRunLog(record.run, { frames, nth }, () => undefined);
+    log.owned = false;
+    runs.set(record.run, log);
+    for (const one of ended.add(record.run, log, nth + 1)) dropRun(runs, signals, one);
+  }
+}
 
 class MemorySignals {
   readonly listeners = new SignalListeners(() => () => undefined);
@@ -233,6 +365,10 @@ class MemoryRunLog implements RunLog {
     while (hashes.length < frames)
       hashes.push(recordHash(hashes.at(-1) ?? noTail.hash, JSON.stringify(this.frames[hashes.length])));
     return { frames, hash: hashes[frames - 1]! };
+  }
+  /** The frames as a store on disk would hold them. */
+  bodies(): readonly string[] {
+    return this.frames.map((frame) => JSON.stringify(frame));
   }
   /** Each frame is folded once, however often this is called. */
   facts(): RunFacts {

@@ -19,7 +19,43 @@ export type Item =
       readonly after?: number;
     }
   | { readonly do: 'signal'; readonly key: number; readonly signal: SignalRow }
-  | { readonly do: 'remove-signal'; readonly run: RunId; readonly id: string };
+  | { readonly do: 'remove-signal'; readonly run: RunId; readonly id: string }
+  | DeleteItem
+  | ImportItem;
+
+/** `record` and `pending` are JSON. */
+export type DeleteItem = {
+  readonly do: 'delete';
+  readonly key: number;
+  readonly at: number;
+  readonly after?: number;
+  readonly runs: readonly {
+    readonly run: RunId;
+    readonly frames: number;
+    readonly head: string | null;
+    readonly record: string;
+    readonly pending: string;
+    readonly blobs: readonly string[];
+  }[];
+};
+
+/** `record` is JSON. */
+export type ImportItem = {
+  readonly do: 'import';
+  readonly key: number;
+  readonly at: number;
+  readonly run: RunId;
+  readonly bodies: readonly string[];
+  readonly record: string;
+};
+
+/** `run`: the one that cannot be deleted. */
+export type ChangeAck = { readonly key: number } & (
+  | { readonly refused: null }
+  | { readonly refused: 'moved' | 'lost' }
+  | { readonly refused: 'changed' | 'exists'; readonly run: RunId }
+  | { readonly refused: 'owned'; readonly run: RunId; readonly owner: string }
+);
 
 export type ToWorker = { readonly type: 'batch'; readonly items: readonly Item[] } | { readonly type: 'close' };
 
@@ -27,14 +63,16 @@ export type ToWorker = { readonly type: 'batch'; readonly items: readonly Item[]
 export type Ack = {
   /** Set when nothing in the batch was written. */
   readonly failure: { readonly code: ErrorCode; readonly detail: string } | null;
-  /** Runs that are owned by a live process. */
-  readonly refused: readonly { readonly run: RunId; readonly owner: string }[];
+  /** Runs that are owned by a live process, or that were deleted. */
+  readonly refused: readonly { readonly run: RunId; readonly owner: string; readonly isDeleted?: true }[];
   /** Runs whose frames do not continue the stored log. */
   readonly broken: readonly { readonly run: RunId; readonly detail: string }[];
   /** The result of each workspace record in the batch; absent when it had none. */
   readonly records?: readonly WorkspaceRecordAck[];
   /** What became of each signal in the batch; absent when it had none. */
   readonly signals?: readonly SignalAck[];
+  /** What became of each deletion and import in the batch; absent when it had none. */
+  readonly changes?: readonly ChangeAck[];
   /** How many transactions this worker has tried. */
   readonly transactions: number;
 };
@@ -58,6 +96,11 @@ export type InjectedFaults = {
   readonly dieAt?: number;
 };
 
+/** Work on deleted runs that may take long. */
+export type LifeCycleTask =
+  | { readonly do: 'finish'; readonly runs: readonly RunId[]; readonly compact: boolean }
+  | { readonly do: 'forks' };
+
 export type WorkerSetup = {
   readonly folder: string;
   /** Distinguishes this store from others in the same process. */
@@ -65,4 +108,12 @@ export type WorkerSetup = {
   readonly busyTimeoutMs: number;
   readonly build: string;
   readonly faults: InjectedFaults;
+  /** Set for a thread that only does this, and ends. */
+  readonly task?: LifeCycleTask;
+};
+
+/** How a task has ended. */
+export type TaskEnd = {
+  readonly value?: unknown;
+  readonly failure?: { readonly code: ErrorCode; readonly detail: string };
 };

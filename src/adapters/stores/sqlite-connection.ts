@@ -5,6 +5,7 @@ import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import type { StoreConnection } from './committer.ts';
 import { databasePath, openForWriting } from './database.ts';
+import { deletionTables } from './sqlite-deletions.ts';
 import { openHeadsWriter } from './heads-writer.ts';
 import type { RunOwner, Owners } from './processes.ts';
 import type { Tables } from './tables.ts';
@@ -78,6 +79,7 @@ const sqliteTables = (database: DatabaseSync): Tables => {
     `INSERT INTO blobs(ref, bytes) VALUES (?, ?)
      ON CONFLICT (ref) DO UPDATE SET bytes = excluded.bytes WHERE bytes IS NOT excluded.bytes`,
   );
+  const tighten = database.prepare('DELETE FROM loose_blobs WHERE ref = ?');
   const owner = database.prepare('SELECT pid, host, started, since, instance FROM owners WHERE run = ?');
   const own = database.prepare(
     'INSERT OR REPLACE INTO owners(run, pid, host, started, since, instance) VALUES (?, ?, ?, ?, ?, ?)',
@@ -101,9 +103,14 @@ const sqliteTables = (database: DatabaseSync): Tables => {
   const insertSignal = database.prepare('INSERT INTO signals(run, id, by, at, body) VALUES (?, ?, ?, ?, ?)');
   const removeSignal = database.prepare('DELETE FROM signals WHERE run = ? AND id = ?');
   return {
+    ...deletionTables(database),
     tail: (run) => tail.get(run) as Tail | undefined,
     insertFrame: (run, no, body, hash) => void frame.run(run, no, body, hash),
-    putBlob: (ref, bytes) => void blob.run(ref, bytes),
+    putBlob(ref, bytes) {
+      blob.run(ref, bytes);
+      // Somebody is about to refer to it.
+      tighten.run(ref);
+    },
     owner: (run) => owner.get(run) as RunOwner | undefined,
     setOwner: (run, { pid, host, started, since, instance }) => void own.run(run, pid, host, started, since, instance),
     release: (run, instance) => void release.run(run, instance),

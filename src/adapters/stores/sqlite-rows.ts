@@ -5,7 +5,10 @@ import type { RunId } from '#base';
 import type { Spent, Status, RunQuery } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
 import { databasePath, hasSignals, openForReading } from './database.ts';
+import { deletionRows } from './sqlite-deletion-rows.ts';
+import type { DeletionRows } from './sqlite-deletion-rows.ts';
 import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
+import type { HeadsFile, HeadsFolder } from './heads-folder.ts';
 import type { RunTails, LogRows, RunRow } from './log-rows.ts';
 import { readBlob } from './sqlite-connection.ts';
 import type { SignalRow } from './messages.ts';
@@ -46,10 +49,11 @@ const openReadConnection = (folder: string, busyTimeoutMs: number): ReadConnecti
   };
 };
 
-type SqliteRows = LogRows & {
-  /** The number of the newest signal that was ever stored; 0: none. Costs little if nobody has written since the last call. */
-  newestSignal(): number;
-};
+type SqliteRows = LogRows &
+  DeletionRows & {
+    /** The number of the newest signal that was ever stored; 0: none. Costs little if nobody has written since the last call. */
+    newestSignal(): number;
+  };
 
 export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRows => {
   const heads = openHeadsFolder(folder);
@@ -68,20 +72,8 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRow
         () => read([], undefined),
         (database) => readLog(database, run, read),
       ),
-    acknowledged(run) {
-      try {
-        return findAcknowledgedHeads(heads.readAll(), run);
-      } catch (error) {
-        throw storeError(error, 'store_unreadable');
-      }
-    },
-    heads() {
-      try {
-        return heads.readAll();
-      } catch (error) {
-        throw storeError(error, 'store_unreadable');
-      }
-    },
+    acknowledged: (run) => findAcknowledgedHeads(readAllHeads(heads), run),
+    heads: () => readAllHeads(heads),
     list: (query) => reading(noRows, listRunRows(query)),
     runs: ({ prefix, most } = { prefix: '', most: -1 }) =>
       reading(
@@ -119,8 +111,17 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRow
       ),
     signals: (run) => reading(() => [], readSignals(run)),
     newestSignal: () => reading(() => 0, readNewestSignal),
+    ...deletionRows(reading),
     close,
   };
+};
+
+const readAllHeads = (heads: HeadsFolder): readonly HeadsFile[] => {
+  try {
+    return heads.readAll();
+  } catch (error) {
+    throw storeError(error, 'store_unreadable');
+  }
 };
 
 /** A workspace in which no newer build has written yet has no such table. */

@@ -7,10 +7,12 @@ import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import { openCommitter } from './committer.ts';
 import { databasePath } from './database.ts';
-import type { ToWorker, WorkerSetup } from './messages.ts';
+import type { LifeCycleTask, TaskEnd, ToWorker, WorkerSetup } from './messages.ts';
 import type { RunOwner } from './processes.ts';
 import { processOwners, thisProcess } from './processes.ts';
 import { connectSqlite } from './sqlite-connection.ts';
+import { runLifeCycleTask } from './sqlite-deletions.ts';
+import { storeError } from './store-error.ts';
 import { forgetFolders, openStepFold, writeStepFile } from './step-files.ts';
 import type { StepFile, StepFold } from './step-files.ts';
 
@@ -60,7 +62,7 @@ const openFileQueue = <T>(write: (item: T) => void): FileQueue<T> => {
   };
 };
 
-const { folder, instance, busyTimeoutMs, build, faults } = workerData as WorkerSetup;
+const { folder, instance, busyTimeoutMs, build, faults, task } = workerData as WorkerSetup;
 const self = { ...thisProcess(), instance };
 const selfNow = (): RunOwner => ({ ...self, since: Date.now() });
 const folds = new Map<RunId, StepFold>();
@@ -110,15 +112,28 @@ const writeFile = (run: RunId, file: StepFile): void => {
   if (bytes !== undefined) writeStepFile(folder, run, { ...file, content: bytes });
 };
 
-parentPort?.on('message', (message: ToWorker) => {
-  if (message.type === 'batch') {
-    const { ack, frames, released } = committer.commitBatch(message.items);
-    parentPort?.postMessage(ack, []);
-    files.add(frames);
-    files.add(released.map((run) => ({ released: run })));
-    return;
+const endOfTask = (one: LifeCycleTask): TaskEnd => {
+  try {
+    return { value: runLifeCycleTask(one, { folder, build, busyTimeoutMs }) };
+  } catch (error) {
+    const { code, detail = '' } = storeError(error).failure;
+    return { failure: { code, detail } };
   }
-  files.flush();
-  committer.close();
-  parentPort?.close();
-});
+};
+
+if (task !== undefined) parentPort?.postMessage(endOfTask(task), []);
+else
+  parentPort?.on('message', (message: ToWorker) => {
+    if (message.type === 'batch') {
+      // Files of a deleted run must not be written once it is gone.
+      if (message.items.some((item) => item.do === 'delete')) files.flush();
+      const { ack, frames, released } = committer.commitBatch(message.items);
+      parentPort?.postMessage(ack, []);
+      files.add(frames);
+      files.add(released.map((run) => ({ released: run })));
+      return;
+    }
+    files.flush();
+    committer.close();
+    parentPort?.close();
+  });

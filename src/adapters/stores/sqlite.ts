@@ -6,15 +6,16 @@ import { resolve, dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Frame } from '#contracts';
+import type { Frame, SpaceReport } from '#contracts';
 import { openForWriting } from './database.ts';
 import { openLogReader, inspectLog } from './log-reader.ts';
 import type { LogRows } from './log-rows.ts';
 import { openLogStore } from './log-store.ts';
 import type { LogStore } from './log-store.ts';
-import type { InjectedFaults, Ack, ToWorker, WorkerSetup } from './messages.ts';
+import type { InjectedFaults, Ack, LifeCycleTask, TaskEnd, ToWorker, WorkerSetup } from './messages.ts';
 import { processOwners } from './processes.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
+import { strayRunFolders } from './sqlite-deletions.ts';
 import { openSqliteRows } from './sqlite-rows.ts';
 import { projectSteps, writeStepFile } from './step-files.ts';
 import { storeError } from './store-error.ts';
@@ -47,6 +48,13 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     defer: setImmediate,
     now,
     rebuild: (run) => rebuild(path, build, run),
+    lifeCycle: {
+      pending: () => rows.pendingDeletions(),
+      finish: async (runs, compact) => (await runInThread(setup, { do: 'finish', runs, compact })) as SpaceReport,
+      forkBodies: async () => (await runInThread(setup, { do: 'forks' })) as readonly string[],
+      runBytes: () => rows.runBytes(),
+      strayFolders: () => strayRunFolders(path, busyTimeoutMs),
+    },
     watchSignals: (notify) => pollSignals(() => rows.newestSignal(), notify),
   });
 };
@@ -91,6 +99,18 @@ const startSqliteThread = (setup: WorkerSetup, listener: ThreadListener): Thread
     ref: () => worker.ref(),
     unref: () => worker.unref(),
   };
+};
+
+/** A task that may take long runs in a thread of its own. */
+const runInThread = async (setup: WorkerSetup, task: LifeCycleTask): Promise<unknown> => {
+  const worker = newWorker({ ...setup, task });
+  const end = Promise.withResolvers<unknown>();
+  worker.on('message', ({ value, failure }: TaskEnd) =>
+    failure === undefined ? end.resolve(value) : end.reject(new CloisterError(failure.code, failure.detail)),
+  );
+  worker.on('error', (error) => end.reject(storeError(error)));
+  worker.on('exit', () => end.reject(new CloisterError('store_failed', 'A thread of the store has exited.')));
+  return end.promise;
 };
 
 /** A worker does not inherit import conditions, so a run from source must pass them on. */

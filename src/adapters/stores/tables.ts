@@ -1,11 +1,14 @@
 // Applies one batch to the tables, inside the caller's transaction.
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
+import { appendFrame } from './append-frame.ts';
+import { deleteRuns, importRun } from './delete-runs.ts';
+import type { DeletionTables } from './delete-runs.ts';
 import { appendWorkspaceRecord, workspaceLogName } from './workspace-log.ts';
 import type { WorkspaceLogTable } from './workspace-log.ts';
-import { noTail, recordHash } from './chain.ts';
+import { noTail } from './chain.ts';
 import type { Tail } from './chain.ts';
-import type { Ack, Item, SignalAck, WorkspaceRecordAck } from './messages.ts';
+import type { Ack, ChangeAck, Item, SignalAck, WorkspaceRecordAck } from './messages.ts';
 import type { RunOwner, Owners } from './processes.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
@@ -14,7 +17,8 @@ import type { SignalTable } from './signals.ts';
 
 /** Reads see the writes of the same transaction. */
 export type Tables = WorkspaceLogTable &
-  SignalTable & {
+  SignalTable &
+  DeletionTables & {
     /** The last frame of a run, read from the table; undefined when it has none. */
     tail(run: RunId): Tail | undefined;
     insertFrame(run: RunId, no: number, body: string, hash: string): void;
@@ -39,6 +43,7 @@ export type AppliedBatch = {
   readonly broken: Ack['broken'][number][];
   readonly records: WorkspaceRecordAck[];
   readonly signals: SignalAck[];
+  readonly changes: ChangeAck[];
 };
 
 type CommittedState = {
@@ -47,7 +52,7 @@ type CommittedState = {
   readonly self: RunOwner;
   readonly owners: Owners;
   /** The newest frame of a run that was acknowledged according to the heads files, if any. */
-  acknowledgedTail?(run: RunId): Tail | undefined;
+  readonly acknowledgedTail?: (run: RunId) => Tail | undefined;
 };
 
 export const applyItems = (tables: Tables, items: readonly Item[], state: CommittedState): AppliedBatch => {
@@ -98,6 +103,12 @@ export const applyItems = (tables: Tables, items: readonly Item[], state: Commit
       case 'remove-signal':
         tables.removeSignal(item.run, item.id);
         break;
+      case 'delete':
+        applied.changes.push(deleteRuns(tables, item, { ...state, applied }));
+        break;
+      case 'import':
+        applied.changes.push(importRun(tables, item, { ...state, applied }));
+        break;
     }
   }
   updateRuns(tables, applied);
@@ -112,6 +123,7 @@ const newBatchResult = (): AppliedBatch => ({
   broken: [],
   records: [],
   signals: [],
+  changes: [],
 });
 
 type OwnItem = Extract<Item, { do: 'own' }>;
@@ -122,6 +134,10 @@ const acquireRun = (
   { self, owners }: CommittedState,
   applied: AppliedBatch,
 ): void => {
+  if (tables.recordOfDeletion(run) !== undefined) {
+    applied.refused.push({ run, owner: '', isDeleted: true });
+    return;
+  }
   const owner = tables.owner(run);
   const mayTakeOver = takeOver && owner !== undefined && owners.isRemote?.(owner) === true;
   // A row of this same store is left over from a failed release: the caller knows that it does not own the run.
@@ -145,13 +161,6 @@ const sequenceProblem = ({ run, no }: FrameItem, tail: Tail, acknowledged: Tail 
   )
     return undefined;
   return `Frame ${no} of run ${run} does not follow frame ${acknowledged.no}, the last one acknowledged.`;
-};
-
-const appendFrame = (tables: Tables, item: FrameItem, tail: Tail, applied: AppliedBatch): void => {
-  const hash = recordHash(tail.hash, item.body);
-  tables.insertFrame(item.run, item.no, item.body, hash);
-  applied.tails.set(item.run, { no: item.no, hash });
-  applied.frames.push(JSON.parse(item.body) as Frame);
 };
 
 const updateRuns = (tables: Tables, applied: AppliedBatch): void => {

@@ -16,6 +16,7 @@ import type {
 } from '#contracts';
 import type { EntryReader } from './entry-reader.ts';
 import type { ExportFolder } from './export-folder.ts';
+import { withoutDeleted } from './without-deleted.ts';
 import { foldWorkspaceLog } from './workspace-state.ts';
 import type { WorkspaceState } from './workspace-state.ts';
 
@@ -56,18 +57,27 @@ type CachedState = {
   readonly count: number;
   readonly last: WorkspaceEntry | undefined;
   readonly state: WorkspaceState;
+  /** Without what was deleted. */
+  readonly visible: WorkspaceState;
 };
 
 /** Entries never change, so only those appended since the last read are folded. */
 const cache = new WeakMap<Store, CachedState>();
 
-export const readWorkspaceState = async (store: Store): Promise<WorkspaceState> => {
+export const readWorkspaceState = async (store: Store): Promise<WorkspaceState> => (await readStates(store)).visible;
+
+/** With what follows from runs that were deleted. */
+export const readWholeState = async (store: Store): Promise<WorkspaceState> => (await readStates(store)).state;
+
+const readStates = async (store: Store): Promise<CachedState> => {
   const entries = await store.readWorkspaceLog();
   const before = cache.get(store);
   const isExtended = before !== undefined && entries[before.count - 1] === before.last;
   const state = isExtended ? foldWorkspaceLog(entries.slice(before.count), before.state) : foldWorkspaceLog(entries);
-  cache.set(store, { count: entries.length, last: entries.at(-1), state });
-  return state;
+  const visible = isExtended && state === before.state ? before.visible : withoutDeleted(state);
+  const read = { count: entries.length, last: entries.at(-1), state, visible };
+  cache.set(store, read);
+  return read;
 };
 
 const triesMax = 100;

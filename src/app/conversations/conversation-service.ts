@@ -12,6 +12,7 @@ import { defaultConversationSettings } from './conversation-settings.ts';
 import type { ConversationSettings } from './conversation-settings.ts';
 import { LocalCheckpoints } from './local-checkpoints.ts';
 import { LocalConversations } from './local-conversations.ts';
+import { RunCopies } from './run-copies.ts';
 import { checkIdle, runStates } from './active-runs.ts';
 import { listTurns } from './entries.ts';
 import { conversationKey } from './workspace-state.ts';
@@ -33,6 +34,8 @@ export class ConversationService {
   readonly conversations: Conversations;
   readonly checkpoints: Checkpoints;
   readonly autosave: Autosave;
+  /** What conversations and checkpoints hold of runs. */
+  readonly copies: RunCopies;
   readonly #ports: ConversationPorts;
 
   constructor({ settings = defaultConversationSettings, continueRun, ...ports }: ConversationServicePorts) {
@@ -43,6 +46,7 @@ export class ConversationService {
     this.checkpoints = checkpoints;
     const conversations = new LocalConversations(this.#ports);
     this.conversations = conversations;
+    this.copies = new RunCopies(this.#ports);
     this.autosave = new Autosave({
       clock: ports.clock,
       everyMs: autosaveMs,

@@ -46,6 +46,23 @@ export const removeCheckpoints = async (forgotten: readonly Checkpoint[], files:
   }
 };
 
+/** The hashes of the contents that the file of a checkpoint names. */
+export const hashesOfCheckpoint = async (
+  checkpoint: Pick<Checkpoint, 'agent' | 'id'>,
+  files: ExportFolder,
+): Promise<readonly string[]> => hashesIn(await files.read(checkpointPath(checkpoint)));
+
+type CheckpointFiles = Pick<Checkpoint, 'agent' | 'id'> & { readonly contents: readonly string[] };
+
+/** As `removeCheckpoints`, but the contents are known, so that it can be repeated when the files are half gone. */
+export const removeCheckpointFiles = async (gone: readonly CheckpointFiles[], files: ExportFolder): Promise<void> => {
+  for (const one of gone) await files.remove(checkpointPath(one));
+  for (const [agent, mine] of Map.groupBy(gone, (one) => one.agent)) {
+    const contents = new Set(mine.flatMap((one) => one.contents.filter((hash) => /^[0-9a-f]{64}$/u.test(hash))));
+    if (contents.size > 0) await removeOrphans(agent, contents, files);
+  }
+};
+
 const removeOrphans = async (agent: string, orphans: Set<string>, files: ExportFolder): Promise<void> => {
   const folder = checkpointFolder(agent);
   for (const name of await files.list(folder)) {

@@ -72,19 +72,34 @@ export const conversationSummary = (found: ConversationState, states: RunStates)
 // Updates the file of a conversation from the workspace log.
 /** Removes the file of a deleted conversation. A failed write is ignored, because the workspace log is authoritative. */
 export const updateConversationFile = async (ref: ConversationRef, ports: ConversationPorts): Promise<void> => {
-  const { store, files, defaultAgent, reader } = ports;
+  const { files } = ports;
   if (files === null) return;
   try {
     // Pending autosaves would overwrite the file with an older state.
     await ports.settled();
-    const found = (await readWorkspaceState(store)).conversations.get(conversationKey(ref));
-    if (found === undefined || found.deletedAt !== null) return await removeConversationFile(ref, files);
-    const conversation = {
-      ...conversationSummary(found, await runStates(store, unfinishedRuns(found))),
-      entries: await reader.publicEntries(found),
-    };
-    await exportConversation(conversation, files, defaultAgent);
+    await writeConversationFile(ref, { ...ports, files });
   } catch {
     // The next turn writes it again.
   }
+};
+
+/** The same, but fails if the file cannot be written. */
+export const writeConversationFile = async (
+  ref: ConversationRef,
+  {
+    store,
+    files,
+    defaultAgent,
+    reader,
+  }: Pick<ConversationPorts, 'store' | 'defaultAgent' | 'reader'> & {
+    readonly files: ExportFolder;
+  },
+): Promise<void> => {
+  const found = (await readWorkspaceState(store)).conversations.get(conversationKey(ref));
+  if (found === undefined || found.deletedAt !== null) return removeConversationFile(ref, files);
+  const conversation = {
+    ...conversationSummary(found, await runStates(store, unfinishedRuns(found))),
+    entries: await reader.publicEntries(found),
+  };
+  await exportConversation(conversation, files, defaultAgent);
 };

@@ -6,7 +6,15 @@
 //   checkpoint-covers-conversation. A checkpoint covers its whole conversation: the newest turn at that time, and how far each
 //       turn had progressed.
 import type { RunId } from '#base';
-import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunEnd, TurnRef } from '#contracts';
+import type {
+  Checkpoint,
+  ConversationRef,
+  RunEnd,
+  Tombstone,
+  TurnRef,
+  WorkspaceEntry,
+  WorkspaceRecord,
+} from '#contracts';
 import { restoredChain, turnsAt, listTurns } from './entries.ts';
 import type { TurnNode } from './entries.ts';
 
@@ -43,6 +51,8 @@ export type WorkspaceState = {
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
   /** For checkpoints of conversations: the newest turn when the checkpoint was taken. */
   readonly newestTurnByCheckpoint: ReadonlyMap<string, TurnNode | null>;
+  /** Runs that were deleted. What follows from them is still here: `withoutDeleted` leaves it out. */
+  readonly deleted: ReadonlyMap<RunId, Tombstone>;
   /** The number of the newest entry; -1 when the log is empty. */
   readonly lastEntryNo: number;
 };
@@ -53,6 +63,7 @@ const emptyWorkspaceState: WorkspaceState = {
   conversations: new Map(),
   checkpoints: new Map(),
   newestTurnByCheckpoint: new Map(),
+  deleted: new Map(),
   lastEntryNo: -1,
 };
 
@@ -66,11 +77,12 @@ export const foldWorkspaceLog = (
     conversations: new Map(before.conversations as ReadonlyMap<string, MutableConversation>),
     checkpoints: new Map(before.checkpoints),
     newestTurnByCheckpoint: new Map(before.newestTurnByCheckpoint),
+    deleted: new Map(before.deleted),
     own: new Set(),
   };
   for (const entry of entries) applyEntry(draft, entry);
-  const { conversations, checkpoints, newestTurnByCheckpoint } = draft;
-  return { conversations, checkpoints, newestTurnByCheckpoint, lastEntryNo: entries.at(-1)!.no };
+  const { conversations, checkpoints, newestTurnByCheckpoint, deleted } = draft;
+  return { conversations, checkpoints, newestTurnByCheckpoint, deleted, lastEntryNo: entries.at(-1)!.no };
 };
 
 type MutableConversation = { -readonly [K in keyof ConversationState]: ConversationState[K] } & {
@@ -81,6 +93,7 @@ type StateDraft = {
   readonly conversations: Map<string, MutableConversation>;
   readonly checkpoints: Map<string, Checkpoint>;
   readonly newestTurnByCheckpoint: Map<string, TurnNode | null>;
+  readonly deleted: Map<RunId, Tombstone>;
   /** Conversations that were created or copied here; only these may be modified. */
   readonly own: Set<MutableConversation>;
 };
@@ -133,6 +146,10 @@ const applyEntry = (draft: StateDraft, { at, record }: WorkspaceEntry): void => 
       return applyRestore(draft, record, at);
     case 'branch':
       return applyBranch(draft, record, at);
+    case 'tombstone':
+      return void draft.deleted.set(record.tombstone.run, record.tombstone);
+    case 'import':
+      return void draft.deleted.delete(record.run);
   }
 };
 

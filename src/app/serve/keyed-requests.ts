@@ -12,8 +12,8 @@ import type {
   CallerRun,
   ClientRules,
   Clock,
+  Cloister,
   FollowOptions,
-  RunArchive,
   RunOptions,
   RunReport,
   ServedRun,
@@ -22,7 +22,7 @@ import { serveActive } from './served-run.ts';
 import type { ActiveRun } from './served-run.ts';
 
 type KeyedRequestPorts = {
-  readonly cloister: Pick<RunArchive, 'runs' | 'show'>;
+  readonly cloister: Pick<Cloister, 'runs' | 'show' | 'storage'>;
   readonly clients: ClientRules;
   readonly clock: Clock;
   readonly findActive: (run: RunId) => ActiveRun | undefined;
@@ -94,10 +94,17 @@ export class KeyedRequests {
       return serveActive(active, clients.activity);
     }
     const [summary] = await cloister.runs({ run });
-    if (summary === undefined) return null;
+    if (summary === undefined) return this.#unlessDeleted(run);
     const report = await cloister.show(run, { sees: caller.sees ?? 'answers' });
     checkSameRequest(run, report.requestHash, requestHash);
     return summary.state === 'interrupted' ? resume(caller, run) : servedFromReport(report, caller);
+  }
+
+  /** What was deleted is not run again: whoever sent the request may have asked for the deletion. Rejects with `key_reused`. */
+  async #unlessDeleted(run: RunId): Promise<null> {
+    const tombstone = await this.#ports.cloister.storage.tombstone(run);
+    if (tombstone === null) return null;
+    throw new CloisterError('key_reused', `Its run ${run} was deleted, and is not run again.`);
   }
 }
 

@@ -28,7 +28,6 @@ import type {
   RunSummary,
   ServedRun,
   AgentService,
-  RequestState,
 } from '#contracts';
 import { InterruptedRunResumer } from './interrupted-runs.ts';
 import type { AgentServicePorts } from './service-ports.ts';
@@ -48,6 +47,7 @@ import { continueElsewhere } from './continue-elsewhere.ts';
 import { continueClientRun, nullIfLost } from './continue-client-run.ts';
 import { LocalCallerConversations } from './caller-conversations.ts';
 import { listCallerRuns } from './caller-run-list.ts';
+import { LocalCallerStorage } from './caller-storage.ts';
 import { findCallerRun } from './caller-runs.ts';
 import { RunFactsReader } from './run-facts.ts';
 import type { ActiveRun, RunHolds } from './served-run.ts';
@@ -72,6 +72,7 @@ export class LocalAgentService implements AgentService {
   readonly checkpoints: CallerCheckpoints;
   readonly accounts: CallerAccounts;
   readonly conversations: CallerConversations;
+  readonly storage: AgentService['storage'];
   readonly #facts: RunFactsReader;
   readonly #continuations: CallerContinuations;
   /** By the caller object, which is unique to one request. */
@@ -103,6 +104,7 @@ export class LocalAgentService implements AgentService {
     });
     this.#facts = new RunFactsReader(ports.cloister, ports.clock);
     const { checkpoints } = this;
+    this.storage = new LocalCallerStorage({ ...ports, find: (caller, run) => this.find(caller, run) });
     this.conversations = new LocalCallerConversations({ ...ports, checkpoints, facts: this.#facts });
     this.#keyed = new KeyedRequests({
       ...ports,
@@ -280,9 +282,7 @@ export class LocalAgentService implements AgentService {
     return resident === undefined ? act() : resident.withSlot(act, signal);
   }
 
-  requestState(caller: Caller, run: string, nth: number): RequestState | undefined {
-    return this.#tools.requestState(caller, run, nth);
-  }
+  readonly requestState: AgentService['requestState'] = (...given) => this.#tools.requestState(...given);
 
   readonly runs: AgentService['runs'] = (caller, query) =>
     listCallerRuns({ ...this.#ports, live: this.#live, facts: this.#facts }, caller, query);

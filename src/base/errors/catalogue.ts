@@ -6,8 +6,15 @@ import { runtimeErrors } from './runtime.ts';
 import { definitionErrors } from './definition.ts';
 import { httpErrors } from './http.ts';
 import { questionErrors } from './questions.ts';
+import { storageErrors } from './storage.ts';
 
-export const errorCatalogue = { ...definitionErrors, ...runtimeErrors, ...httpErrors, ...questionErrors };
+export const errorCatalogue = {
+  ...definitionErrors,
+  ...runtimeErrors,
+  ...httpErrors,
+  ...questionErrors,
+  ...storageErrors,
+};
 
 /** The code of a failure; docs/ERRORS.md says what each one means and what to do. */
 export type ErrorCode = keyof typeof errorCatalogue;

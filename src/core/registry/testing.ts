@@ -1,6 +1,5 @@
 // What only tests use of this room.
 export { builtinProviders } from './builtin-providers.ts';
-export { buildOverlay } from './overlay.ts';
 export { parseFrontmatter } from './parse-frontmatter.ts';
 export { makeRedact, secretCharsMin } from './redact.ts';
 export { estimateBits, strongBitsMin, strongCharsMin } from './secret-strength.ts';

@@ -31,6 +31,7 @@ const commands = {
   serve: () => import('./serve.ts'),
   slack: () => import('./slack.ts'),
   token: () => import('./token.ts'),
+  key: () => import('./key.ts'),
 } as const satisfies Readonly<Record<string, LoadCommand>>;
 
 /** Former names of commands: still accepted, but not in the help. */

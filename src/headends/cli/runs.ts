@@ -1,9 +1,10 @@
 // `runs`: lists the runs of a workspace page by page, one line each, with interrupted and damaged runs highlighted. The column for the
-// caller appears only if a run was served.
+// caller appears only if a run was served. The commands below it are about the life of runs.
 import { omitUndefined } from '#base';
 import type { RunId } from '#base';
 import type { ConversationRef, QuestionReport, RunSummary } from '#contracts';
 import { count, dateTime, plural } from '#headends/run-view';
+import { runsDelete } from './runs-delete.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import { cloisterCommand, continueCommand } from './shared/next-commands.ts';
@@ -17,8 +18,9 @@ import { stateMark, rowText } from './shared/tree.ts';
 const runsPerPage = 100;
 
 export default defineCommand({
-  about: 'list the runs in the workspace, newest first',
-  examples: ['cloister runs', 'cloister runs --limit 10', 'cloister runs --before 4f2a'],
+  about: 'list the runs in the workspace, newest first; or delete runs',
+  examples: ['cloister runs', 'cloister runs --limit 10', 'cloister runs --before 4f2a', 'cloister runs delete last'],
+  commands: { delete: runsDelete },
   options: {
     ...workspaceOption,
     limit: valueOption('<n>', `how many runs to list (default: ${runsPerPage})`, (text) => positiveInteger(text)),

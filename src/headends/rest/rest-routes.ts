@@ -10,10 +10,12 @@ import { liveAgentRoutes } from './live-agent-routes.ts';
 import { questionRoutes } from './question-routes.ts';
 import { reportRoutes } from './report-routes.ts';
 import { runRoutes } from './run-routes.ts';
+import { storageRoutes } from './storage-routes.ts';
 
 export const restRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
   ...accountRoutes(service, world),
   ...runRoutes(service),
+  ...storageRoutes(service),
   ...reportRoutes(service),
   attachmentRoute(service),
   ...questionRoutes(service),

@@ -42,6 +42,8 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   run_owned: 409,
   run_ended: 409,
   run_exists: 409,
+  run_kept: 409,
+  archive_invalid: 422,
   key_reused: 422,
   mail_ambiguous: 409,
   conversation_deleted: 409,

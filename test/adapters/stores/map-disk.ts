@@ -9,6 +9,7 @@ import {
 } from '#testing/adapters/stores';
 import type {
   CommitterPorts,
+  LifeCyclePorts,
   StoreConnection,
   FrameRow,
   LogRows,
@@ -31,6 +32,8 @@ type State = {
   readonly runs: Map<RunId, { readonly facts: RunFacts; readonly end: Tail }>;
   readonly book: FrameRow[];
   readonly signals: readonly SignalRow[];
+  readonly deleted: Map<RunId, { readonly no: number; readonly pending: string | null }>;
+  readonly loose: Set<string>;
 };
 
 type Writable = Omit<State, 'signals'> & { signals: State['signals'] };
@@ -39,7 +42,16 @@ type Writable = Omit<State, 'signals'> & { signals: State['signals'] };
 export type MapDisk = { state: State; readonly living: Set<number>; readonly watchers: Set<() => void> };
 
 export const newMapDisk = (): MapDisk => ({
-  state: { frames: new Map(), blobs: new Map(), owners: new Map(), runs: new Map(), book: [], signals: [] },
+  state: {
+    frames: new Map(),
+    blobs: new Map(),
+    owners: new Map(),
+    runs: new Map(),
+    book: [],
+    signals: [],
+    deleted: new Map(),
+    loose: new Set(),
+  },
   living: new Set(),
   watchers: new Set(),
 });
@@ -101,6 +113,7 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     startThread,
     defer: later,
     rebuild: async () => 0,
+    lifeCycle: mapLifeCycle(disk),
     now: () => 1000,
     watchSignals: (notify) => {
       const watcher = (): void => later(notify);
@@ -121,7 +134,7 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
     tables: mapTables(open),
     begin() {
       if (draft !== undefined) throw new CloisterError('store_failed', 'A transaction is open.');
-      const { frames, blobs, owners, runs, book, signals } = disk.state;
+      const { frames, blobs, owners, runs, book, signals, deleted, loose } = disk.state;
       draft = {
         frames: new Map(frames),
         blobs: new Map(blobs),
@@ -129,6 +142,8 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
         runs: new Map(runs),
         book: [...book],
         signals,
+        deleted: new Map(deleted),
+        loose: new Set(loose),
       };
     },
     commit() {
@@ -149,7 +164,23 @@ const mapTables = (state: () => Writable): Tables => ({
   insertFrame(run, no, body, hash) {
     state().frames.set(run, [...(state().frames.get(run) ?? []), { no, body, hash }]);
   },
-  putBlob: (ref, bytes) => void state().blobs.set(ref, bytes),
+  putBlob(ref, bytes) {
+    state().blobs.set(ref, bytes);
+    state().loose.delete(ref);
+  },
+  recordOfDeletion: (run) => state().deleted.get(run)?.no,
+  deleteRun(run, no, pending) {
+    const { frames, blobs, owners, runs, deleted, loose, signals } = state();
+    const text = (frames.get(run) ?? []).map(({ body }) => String(body)).join();
+    for (const ref of blobs.keys()) if (text.includes(ref)) loose.add(ref);
+    for (const map of [frames, owners, runs]) map.delete(run);
+    state().signals = signals.filter((one) => one.run !== run);
+    deleted.set(run, { no, pending });
+  },
+  loosenBlobs(refs) {
+    for (const ref of refs) if (state().blobs.has(ref)) state().loose.add(ref);
+  },
+  undeleteRun: (run) => void state().deleted.delete(run),
   owner: (run) => state().owners.get(run),
   setOwner: (run, owner) => void state().owners.set(run, owner),
   release(run, instance) {
@@ -172,7 +203,40 @@ const mapTables = (state: () => Writable): Tables => ({
   removeSignal: (run, id) => void (state().signals = state().signals.filter((one) => one.run !== run || one.id !== id)),
 });
 
+const mapLifeCycle = (disk: MapDisk): LifeCyclePorts => ({
+  pending: () => [...disk.state.deleted].flatMap(([run, { pending }]) => (pending === null ? [] : [{ run, pending }])),
+  async finish(finished) {
+    const { frames, blobs, loose, deleted } = disk.state;
+    const text = [...frames.values()]
+      .flat()
+      .map(({ body }) => String(body))
+      .join();
+    const unused = [...loose].filter((ref) => !text.includes(ref));
+    for (const ref of unused) blobs.delete(ref);
+    loose.clear();
+    for (const run of finished) deleted.set(run, { ...deleted.get(run)!, pending: null });
+    return { bytesBefore: 0, bytesAfter: 0, blobs: unused.length, isFinished: true };
+  },
+  forkBodies: async () =>
+    [...disk.state.frames.values()]
+      .flat()
+      .map(({ body }) => String(body))
+      .filter((body) => body.includes('"fork"')),
+  runBytes: () =>
+    new Map(
+      [...disk.state.frames].map(([run, rows]) => [
+        run,
+        rows.reduce((sum, { body }) => sum + Buffer.byteLength(String(body)), 0),
+      ]),
+    ),
+  strayFolders: () => [],
+});
+
 const mapRows = (disk: MapDisk): LogRows => ({
+  deletion: (run) => {
+    const no = disk.state.deleted.get(run)?.no;
+    return disk.state.book.find((row) => row.no === no)?.body as string | undefined;
+  },
   check: () => {},
   log: (run, read) => read(disk.state.frames.get(run) ?? [], disk.state.runs.get(run)?.end),
   list: (which) =>

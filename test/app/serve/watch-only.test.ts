@@ -87,6 +87,7 @@ test('of the service, a watcher gets what reads, and nothing that acts', async (
     deadLetters: [async (caller) => (await service.deadLetters(caller, { runs: 9 })).read, 1],
     forkRun: [(caller) => service.forkRun(caller, served.run, { at: 'echo' }), 'watch_only'],
     continueRun: [(caller) => service.continueRun(caller, { results: [call], messages: [] }), 'watch_only'],
+    storage: [(caller) => service.storage.delete(caller, served.run, {}), 'watch_only'],
     do: [(caller) => service.do(caller, served.run, commands.cancel), 'watch_only'],
     requestState: [(caller) => service.requestState(caller, served.run, 1), undefined],
     runs: [async (caller) => (await service.runs(caller, { most: 9 })).runs.map(({ run }) => run), [served.run]],

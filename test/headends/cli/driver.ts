@@ -105,6 +105,7 @@ export type Behaviour = {
   readonly agents?: readonly string[];
   /** The existing conversations and checkpoints. */
   readonly talk?: ConversationFixture;
+  readonly storage?: Cloister['storage'];
   readonly windows?: readonly CellWindow[];
   readonly mail?: readonly MailReport[];
   readonly dead?: DeadLetters;
@@ -123,6 +124,11 @@ export type Behaviour = {
   readonly edit?: (text: string) => EditorResult | null;
   readonly files?: Partial<FileWorld>;
 };
+
+/** Nothing can be deleted. */
+const noStorage = new Proxy({} as Cloister['storage'], {
+  get: () => () => Promise.reject(new Error('not here')),
+});
 
 /** The downtime between the earlier events and the new ones. */
 const resumeEvent = (after: DurableEvent, downMs: number): DurableEvent => {
@@ -237,6 +243,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     protocol: async () => [],
     conversations: fakeConversations(given, behaviour.talk),
     checkpoints: fakeCheckpoints(given, behaviour.talk, forked),
+    storage: behaviour.storage ?? noStorage,
     windows: async () => behaviour.windows ?? windowsOf(given),
     redact: (text) => text,
     workspace: '/work/space/.cloister',
@@ -355,6 +362,7 @@ export const startCli = (
         if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
         return behaviour.opens?.() ?? fakeCloister(shown, behaviour);
       },
+      makeKey: async () => ({ variable: 'CLOISTER_KEY', secret: 'secret', publicKey: 'public' }),
       staleQuestions: async ({ runs }) => {
         await using cloister = (await behaviour.opens?.()) ?? fakeCloister(shown, behaviour);
         const questions = (await Promise.all(runs.map((run) => cloister.questions({ run })))).flat();

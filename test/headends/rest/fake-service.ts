@@ -166,6 +166,7 @@ export class FakeService implements AgentService {
   readonly accounts = noStudio.accounts;
   readonly conversations = noStudio.conversations;
   readonly deadLetters = noStudio.deadLetters;
+  readonly storage = noStudio.storage;
   readonly topology = noStudio.topology;
   readonly storedRuns = new Map<string, StoredRun>();
   readonly behaviour: Behaviour;

@@ -241,6 +241,7 @@ test('every answer matches its schema', async () => {
     ['POST', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', { body: { text: 'x', answer: true } }],
     ['POST', '/v1/runs/{run}/cancel', '/v1/runs/r1/cancel', {}],
     ['POST', '/v1/runs/{run}/finish', '/v1/runs/r1/finish', {}],
+    ['DELETE', '/v1/runs/{run}', '/v1/runs/r1?why=x', {}],
     ['DELETE', '/v1/runs/{run}/agents/{name}', '/v1/runs/r1/agents/scout', {}],
   ];
   const described = new Set<string>();

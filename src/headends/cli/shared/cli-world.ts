@@ -91,6 +91,8 @@ export type CliRuntime = {
   init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
   /** Writes agents of other runtimes as agent files; overwrites nothing. */
   import(options: ImportCommandOptions): Promise<ImportReport>;
+  /** A new key for the operator. `secret` is the value of the variable. */
+  makeKey(): Promise<{ readonly variable: string; readonly secret: string; readonly publicKey: string }>;
   /** Migrates a workspace to the newest format, and keeps its former database. */
   migrate(workspace: string): Promise<MigrationReport>;
 };

@@ -59,6 +59,8 @@ type CommandSpec<A, O> = {
   readonly jsonLines?: string;
   /** With this option stdout belongs to a protocol: no error is printed there. */
   readonly protocolOption?: string;
+  /** Commands below it; without the name of one, it runs itself. */
+  readonly commands?: Readonly<Record<string, CliCommand>>;
   /** Help of --help, if the command prints help of its own: `run` gets `help` if `wanted`. */
   readonly ownHelp?: { readonly about: string; wanted(given: ValuesOf<A>): boolean };
   run(
@@ -97,6 +99,9 @@ export const defineCommand = <A extends object = object, O extends object = obje
       if (option.formerly !== undefined)
         command.addOption(commanderOption(option.formerly, { ...option, isHidden: true }));
     }
+    // Options after the name of a command below are its own.
+    if (spec.commands !== undefined) command.enablePositionalOptions().helpCommand(false);
+    for (const [name, below] of Object.entries(spec.commands ?? {})) below.build(command.command(name), take);
     if (ownHelp !== undefined) command.helpOption(false).option('-h, --help', ownHelp.about);
     command.action((...taken: readonly unknown[]) => {
       const flags = taken[named.length] as Readonly<Record<string, unknown>>;

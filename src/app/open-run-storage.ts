@@ -1,0 +1,21 @@
+// The life of the runs of one Cloister.
+import type { RunStorage } from '#contracts';
+import type { ConversationService } from '#app/conversations';
+import { formerDatabases, LocalRunStorage } from '#app/storage';
+import type { Runs } from './runs.ts';
+import type { SharedPorts } from './shared-ports.ts';
+
+export const openRunStorage = (
+  { store, clock, resources, operatorKey }: SharedPorts,
+  { copies }: ConversationService,
+  runs: Runs,
+): RunStorage =>
+  new LocalRunStorage({
+    store,
+    clock,
+    copies,
+    key: () => operatorKey?.() ?? null,
+    redact: (text) => resources.redactFor(null)?.text(text) ?? text,
+    durable: (run) => runs.durable(run),
+    otherFiles: () => formerDatabases(store.path),
+  });

@@ -1,0 +1,19 @@
+// Failures of work on whole runs: deleting, archiving, importing. No run does that, so no run records these codes, and they do not
+// belong to the format of records.
+import { errorEntry } from './error-entry.ts';
+import type { ErrorEntry } from './error-entry.ts';
+
+export const storageErrors = {
+  run_kept: errorEntry(
+    'config',
+    false,
+    'The run was not deleted.',
+    'Do what the message says, or use --force (in code: `force: true`).',
+  ),
+  archive_invalid: errorEntry(
+    'config',
+    false,
+    'That file cannot be used as the archive of a run.',
+    'Use an intact file that `cloister runs export` or `cloister runs archive` has written. Nothing was changed.',
+  ),
+} as const satisfies Record<string, ErrorEntry>;

@@ -1,0 +1,68 @@
+// The life of recorded runs: deleting, archiving, exporting and importing them, and how long they are kept.
+import type { RunId } from '#base';
+import type { ConversationRef } from './conversation.ts';
+import type { SpaceReport } from './store-life-cycle.ts';
+import type { Tombstone } from './tombstone.ts';
+
+/** Runs to delete: by their ids, all turns of a conversation and the conversation itself, or everything of a caller of a server. */
+export type RunSelection =
+  | { readonly runs: readonly string[] }
+  | { readonly conversation: ConversationRef }
+  | { readonly caller: string };
+
+/** How to delete runs. */
+export type RunDeletionOptions = {
+  /** Kept in the tombstone. */
+  readonly why?: string;
+  /** Who asks, kept in the tombstone. Default: `operator`. */
+  readonly by?: string;
+  /** Also deletes runs that have not ended, and leaves others that hold the same text. */
+  readonly force?: boolean;
+  /** Also deletes whatever holds the same text: later turns, branches, forks, and checkpoints that somebody asked for. */
+  readonly withLater?: boolean;
+  /** Rewrites the whole database afterwards, so that no copy is left in it, however large it is. */
+  readonly compact?: boolean;
+  /** Only says what would be deleted. */
+  readonly dryRun?: boolean;
+  /** Only what belongs to this caller of a server is deleted, or named. */
+  readonly caller?: string;
+};
+
+/** What holds text of a run besides the run itself. */
+export type RunCopy =
+  /** A later turn of its conversation, which was shown the messages of the run. */
+  | { readonly kind: 'turn'; readonly run: RunId; readonly conversation: ConversationRef }
+  /** A run whose log begins with records of the run. */
+  | { readonly kind: 'fork'; readonly run: RunId }
+  /** A conversation that begins with a copy of its messages. */
+  | { readonly kind: 'branch'; readonly conversation: ConversationRef }
+  /** A checkpoint of the run that somebody asked for. */
+  | { readonly kind: 'checkpoint'; readonly checkpoint: string; readonly run: RunId };
+
+/** What was deleted, or would be. */
+export type DeletionReport = {
+  /** One for each run. */
+  readonly tombstones: readonly Tombstone[];
+  /** Conversations that are gone as a whole. */
+  readonly conversations: readonly ConversationRef[];
+  /** Copies that were left, because the deletion was forced. */
+  readonly left: readonly RunCopy[];
+  /** Files that may hold the same text and that were not touched, such as the database before a migration. */
+  readonly otherFiles: readonly string[];
+  /** Null if nothing was deleted, or nothing is on disk. */
+  readonly space: SpaceReport | null;
+};
+
+/** The life of recorded runs. */
+export interface RunStorage {
+  /**
+   * Deletes runs: their records, files and exported messages. What is left of each is a tombstone in the workspace log, signed if the
+   * operator has a key. Rejects with `run_kept` if a run has not ended, or if something else holds the same text; with `run_owned` for a
+   * run that is live; with `run_unknown`, `conversation_unknown`.
+   */
+  delete(selection: RunSelection, options?: RunDeletionOptions): Promise<DeletionReport>;
+  /** What is left of a run that was deleted; null if it was not. */
+  tombstone(run: string): Promise<Tombstone | null>;
+  /** Finishes deletions that a crash has interrupted. `openCloister` does this by itself. Returns how many there were. */
+  finishDeletions(options?: { readonly compact?: boolean }): Promise<number>;
+}
