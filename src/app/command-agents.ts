@@ -19,17 +19,23 @@ export class CommandAgents {
   readonly #configs = new Map<string | null, Configs>();
 
   async open({ workspace, agents, agent, config = null, parallel = null, ...rest }: OpenOptions): Promise<Cloister> {
-    const { demo = false, ofRun, offline = false } = rest;
+    const { demo = false, ofRun, offline = false, archive } = rest;
     if (demo) return openConfigured({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
     const configs = this.#configsFor(config);
     const defaultAgent = await configs.defaultAgent();
+    const opened =
+      archive === undefined ? undefined : (await (await import('./open-archive.ts')).openArchive(archive)).store;
+    const from = opened === undefined ? {} : { archive: opened };
     const given = { workspace, offline, defaultAgent, ...(config === null ? {} : { config }) };
     if (ofRun !== undefined && agents.length === 0) {
       const { readRunStart } = await import('./read-run-start.ts');
-      return openConfigured({ ...(await readRunStart(workspace, ofRun)), ...given });
+      return openConfigured({ ...(await readRunStart(workspace, ofRun, opened)), ...given }, from);
     }
     const paths = await pathsFor(agents, agent, configs);
-    return openConfigured({ ...given, ...(parallel === null ? {} : { parallel }), agents: paths }, { configs });
+    return openConfigured(
+      { ...given, ...(parallel === null ? {} : { parallel }), agents: paths },
+      { configs, ...from },
+    );
   }
 
   async staleQuestions({ runs, ...given }: StaleOptions): Promise<ReadonlySet<string>> {

@@ -125,6 +125,7 @@ const fileWorld: CliFiles = {
   readText: (path) => readFile(path, 'utf8'),
   readBytes: (path) => readFile(path),
   writeText: (path, text) => writeFile(path, text),
+  writeBytes: (path, bytes) => writeFile(path, bytes),
   whyNotWritable: async (path) => {
     const own = await whyNotWritable(path);
     return own === 'missing'

@@ -1,7 +1,7 @@
 // Composition root: the only file that knows all parts.
 import { resolve } from 'node:path';
 import { CloisterError, recordFormats, Semaphore } from '#base';
-import type { Agent, Cloister, IndeterminatePolicy, RunStartInfo } from '#contracts';
+import type { Agent, Cloister, IndeterminatePolicy, RunStartInfo, Store } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
 import type { Configs } from '#app/agents';
@@ -30,11 +30,13 @@ type ConfiguredOptions = {
   readonly configs?: Configs;
   /** Whether runs can bring values for variables. If not, a missing one is reported now. */
   readonly runsBringEnv?: boolean;
+  /** Instead of the workspace. */
+  readonly archive?: Store;
 };
 
 export const openConfigured = async (
   options: CloisterOptions,
-  { configs: read, runsBringEnv = false }: ConfiguredOptions = {},
+  { configs: read, runsBringEnv = false, archive }: ConfiguredOptions = {},
 ): Promise<Cloister> => {
   checkCloisterOptions(options);
   const configs = read ?? configsFor(options);
@@ -45,7 +47,7 @@ export const openConfigured = async (
   if (duplicate !== undefined) throw new CloisterError('agent_invalid', duplicateAgentText(duplicate.name, agents));
   const folder = options.workspace ?? './.cloister';
   for (const agent of agents) checkSchemas(agent, { schemaProblem, toolSchemaProblem });
-  const inMemory = options.store === 'memory';
+  const inMemory = options.store === 'memory' || archive !== undefined;
   const clock = options.clock ?? systemClock;
   const now = (): number => clock.now();
   const files = inMemory ? null : exportFolder(resolve(folder));
@@ -53,7 +55,8 @@ export const openConfigured = async (
     ...options,
     defaultAgent: await resolveDefaultAgent(options, configs),
   });
-  const store = inMemory ? memoryStore({}, now) : await openSqliteStore(folder, { now, build: buildName() });
+  const store =
+    archive ?? (inMemory ? memoryStore({}, now) : await openSqliteStore(folder, { now, build: buildName() }));
   const workspaces = inMemory ? memoryCellFolders() : jailedCellFolders(folder);
   const cloister = new LocalCloister(agents, {
     store,

@@ -1,12 +1,12 @@
 // The life of the runs of one Cloister.
 import type { RunStorage } from '#contracts';
 import type { ConversationService } from '#app/conversations';
-import { formerDatabases, LocalRunStorage } from '#app/storage';
+import { archiveFolder, Archives, formerDatabases, LocalRunStorage } from '#app/storage';
 import type { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export const openRunStorage = (
-  { store, clock, resources, operatorKey }: SharedPorts,
+  { store, clock, resources, operatorKey, workspaces }: SharedPorts,
   { copies }: ConversationService,
   runs: Runs,
 ): RunStorage =>
@@ -14,6 +14,11 @@ export const openRunStorage = (
     store,
     clock,
     copies,
+    archives: new Archives({
+      store,
+      workspaces,
+      folder: store.path === null ? null : archiveFolder(store.path),
+    }),
     key: () => operatorKey?.() ?? null,
     redact: (text) => resources.redactFor(null)?.text(text) ?? text,
     durable: (run) => runs.durable(run),

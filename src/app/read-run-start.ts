@@ -1,6 +1,6 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Frame, RunStartInfo } from '#contracts';
+import type { Frame, RunStartInfo, Store } from '#contracts';
 import { openSqliteStore } from '#adapters/stores';
 import { buildName } from './package-folder.ts';
 
@@ -8,8 +8,10 @@ import { buildName } from './package-folder.ts';
 type RunStartSettings = RunStartInfo & { readonly parallel?: number };
 
 /** The agents, config and folder that a run was started with, from the first record of its log. */
-export const readRunStart = async (workspace: string, run: string): Promise<RunStartSettings> => {
-  const started = (await readRunStarts(workspace, [run as RunId])).get(run as RunId);
+export const readRunStart = async (workspace: string, run: string, archive?: Store): Promise<RunStartSettings> => {
+  const runs = [run as RunId];
+  const starts = archive === undefined ? await readRunStarts(workspace, runs) : await startsIn(archive, runs);
+  const started = starts.get(runs[0]!);
   if (started !== undefined) return started;
   throw new CloisterError('agent_unknown', `Run ${run} was started from code. Pass its agents with --agents.`);
 };
@@ -21,16 +23,20 @@ export const readRunStarts = async (
 ): Promise<ReadonlyMap<RunId, RunStartSettings>> => {
   const store = await openSqliteStore(workspace, { build: buildName() });
   try {
-    const found = new Map<RunId, RunStartSettings>();
-    for (const run of runs) {
-      const [first] = await store.read(run);
-      const started = first?.record.type === 'open' ? first.record.started : undefined;
-      if (started !== undefined) found.set(run, { ...started, ...readParallel(first) });
-    }
-    return found;
+    return await startsIn(store, runs);
   } finally {
     await store.close();
   }
+};
+
+const startsIn = async (store: Store, runs: readonly RunId[]): Promise<ReadonlyMap<RunId, RunStartSettings>> => {
+  const found = new Map<RunId, RunStartSettings>();
+  for (const run of runs) {
+    const [first] = await store.read(run);
+    const started = first?.record.type === 'open' ? first.record.started : undefined;
+    if (started !== undefined) found.set(run, { ...started, ...readParallel(first) });
+  }
+  return found;
 };
 
 /** The root is defined in the frame that opens the run. */

@@ -61,6 +61,20 @@ export interface RunStorage {
    * run that is live; with `run_unknown`, `conversation_unknown`.
    */
   delete(selection: RunSelection, options?: RunDeletionOptions): Promise<DeletionReport>;
+  /** A run as the bytes of one compressed file, which `import` takes. Rejects with `run_unknown`, or `store_damaged`. */
+  export(run: string): Promise<Uint8Array>;
+  /**
+   * Takes in a run from the bytes of an archive, record by record as it was. Returns its id. Rejects with `archive_invalid`,
+   * `run_exists`, or with `run_kept` if that run was deleted here, unless forced.
+   */
+  import(archive: Uint8Array, options?: { readonly by?: string; readonly force?: boolean }): Promise<RunId>;
+  /**
+   * Moves runs into files in the folder `archive` of the workspace, and deletes them like `delete`. Returns what is left of them, with
+   * the names of their files.
+   */
+  archive(runs: readonly string[], options?: Pick<RunDeletionOptions, 'why' | 'by' | 'force'>): Promise<DeletionReport>;
+  /** Brings an archived run back, and removes its file. Rejects with `run_unknown`, or `archive_invalid`. */
+  restore(run: string, options?: { readonly by?: string }): Promise<void>;
   /** What is left of a run that was deleted; null if it was not. */
   tombstone(run: string): Promise<Tombstone | null>;
   /** Finishes deletions that a crash has interrupted. `openCloister` does this by itself. Returns how many there were. */

@@ -1,4 +1,7 @@
 // The life of recorded runs.
+export { archiveSuffix, decodeArchive } from './archive-file.ts';
+export { archiveFolder } from './archive-folder.ts';
+export { Archives } from './archives.ts';
 export { formerDatabases } from './former-databases.ts';
 export { LocalRunStorage } from './local-run-storage.ts';
 export { makeOperatorKey, operatorKeyVariable, readOperatorKey } from './operator-key.ts';

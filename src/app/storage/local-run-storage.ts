@@ -8,6 +8,7 @@ import type { RunId } from '#base';
 import { checkOptions, checkOptionType, parseRunId } from '#base/shapes';
 import { callerPrefix } from '#contracts';
 import type {
+  ArchiveRef,
   Clock,
   ConversationRef,
   DeletionReport,
@@ -22,6 +23,7 @@ import type {
   Tombstone,
 } from '#contracts';
 import type { RunCopies } from '#app/conversations';
+import type { Archives } from './archives.ts';
 import { findForks } from './find-forks.ts';
 import type { OperatorKey } from './operator-key.ts';
 import { makeTombstone } from './tombstones.ts';
@@ -31,6 +33,7 @@ type RunStoragePorts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly copies: RunCopies;
+  readonly archives: Archives;
   /** Null: the operator has none. Read when it is first used. */
   key(): OperatorKey | null;
   redact(text: string): string;
@@ -67,8 +70,49 @@ export class LocalRunStorage implements RunStorage {
     this.#ports = ports;
   }
 
-  async delete(selection: RunSelection, options: RunDeletionOptions = {}): Promise<DeletionReport> {
+  delete(selection: RunSelection, options: RunDeletionOptions = {}): Promise<DeletionReport> {
     checkOptions(options, deletionFields);
+    return this.#delete(selection, options, new Map());
+  }
+
+  async export(run: string): Promise<Uint8Array> {
+    const id = parseRunId(run);
+    await this.#ports.durable(id);
+    return this.#ports.archives.encode(id);
+  }
+
+  async import(archive: Uint8Array, options: { readonly by?: string; readonly force?: boolean } = {}): Promise<RunId> {
+    checkOptions(options, { by: 'text', force: 'flag' });
+    const { by = 'operator', force = false } = options;
+    return this.#ports.archives.take(archive, by, () => force);
+  }
+
+  async archive(
+    runs: readonly string[],
+    options: Pick<RunDeletionOptions, 'why' | 'by' | 'force'> = {},
+  ): Promise<DeletionReport> {
+    checkOptions(options, { why: 'text', by: 'text', force: 'flag' });
+    // Before anything is written: whether they can go.
+    await this.#delete({ runs }, { ...options, dryRun: true }, new Map());
+    const archives = new Map<RunId, ArchiveRef>();
+    for (const run of runs.map((one) => parseRunId(one))) archives.set(run, await this.#ports.archives.save(run));
+    return this.#delete({ runs }, options, archives);
+  }
+
+  async restore(run: string, options: { readonly by?: string } = {}): Promise<void> {
+    checkOptions(options, { by: 'text' });
+    const tombstone = await this.tombstone(run);
+    if (tombstone?.archive === undefined) throw new CloisterError('run_unknown', `Run ${run} is not archived here.`);
+    const { archive } = tombstone;
+    await this.#ports.archives.take(await this.#ports.archives.read(archive), options.by ?? 'operator', () => true);
+    await this.#ports.archives.remove(archive);
+  }
+
+  async #delete(
+    selection: RunSelection,
+    options: RunDeletionOptions,
+    archives: ReadonlyMap<RunId, ArchiveRef>,
+  ): Promise<DeletionReport> {
     const { store, clock } = this.#ports;
     const { why = '', by = 'operator', compact = false, dryRun = false } = options;
     for (const [name, text] of Object.entries({ why, by }))
@@ -79,7 +123,9 @@ export class LocalRunStorage implements RunStorage {
       const deletion = { deletedAt: clock.now(), by, why: this.#ports.redact(why) };
       const key = this.#ports.key();
       const ends = await Promise.all(plan.runs.map(({ run }) => this.#endOf(run)));
-      const tombstones = plan.runs.map((one, at) => makeTombstone(one, ends[at]!, deletion, key));
+      const tombstones = plan.runs.map((one, at) =>
+        makeTombstone(one, ends[at]!, { ...deletion, archive: archives.get(one.run) }, key),
+      );
       const report = { tombstones, conversations: plan.conversations, left: plan.left };
       if (dryRun) return { ...report, otherFiles: [], space: null };
       try {

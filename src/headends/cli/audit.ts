@@ -3,7 +3,7 @@ import type { RunArchive, RunReport } from '#contracts';
 import { auditLines } from './shared/audit-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { openToRead, resolveRun } from './shared/find-and-open.ts';
+import { openRunToRead, resolveRun } from './shared/find-and-open.ts';
 import { runArgument, workspaceOption } from './shared/options.ts';
 import { sanitizeAll } from './shared/sanitize-text.ts';
 
@@ -13,7 +13,7 @@ export default defineCommand({
   arguments: runArgument,
   options: workspaceOption,
   run: async (given, { runtime, output }) => {
-    await using cloister = await openToRead(given.workspace, runtime);
+    await using cloister = await openRunToRead(given, runtime);
     const run = await resolveRun(cloister, given.run);
     const report = await cloister.audit(run);
     const events = given.json ? [] : await eventsOf(cloister, run);

@@ -3,7 +3,7 @@ import type { ExplainedSegment, Explanation, TrailStep } from '#contracts';
 import { plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { openToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
+import { openRunToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
 import { requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Printer, Screen } from './shared/output.ts';
 import {
@@ -22,7 +22,7 @@ export default defineCommand({
   arguments: { ...runArgument, cell: requiredArgument('a cell id or prefix, an agent name, or a task id') },
   options: { ...workspaceOption, find: textOption('<text>', 'only segments that contain this text') },
   run: async ({ find, json, verbose, workspace, ...given }, { runtime, output }) => {
-    await using cloister = await openToRead(workspace, runtime);
+    await using cloister = await openRunToRead({ workspace, run: given.run }, runtime);
     const run = await resolveRun(cloister, given.run);
     const cell = resolveCell(await cloister.show(run), given.cell, await cloister.tasks(run));
     const explanation = await cloister.explain(run, cell, find === null ? {} : { find });

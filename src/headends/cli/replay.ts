@@ -15,7 +15,7 @@ export default defineCommand({
   options: { ...agentsOptions, ...workspaceOption },
   run: async (given, { runtime, output }) => {
     const { run } = await findNamedRun(given, runtime);
-    await using cloister = await openForRun(run, { ...given, offline: true }, runtime);
+    await using cloister = await openForRun(run, { ...given, offline: true, archive: given.run }, runtime);
     const report = await cloister.replay(run);
     output.result(given.json, report, (printer) =>
       replayLines(sanitizeAll({ ...report, events: [] }), given.verbose, printer),

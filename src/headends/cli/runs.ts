@@ -4,6 +4,7 @@ import { omitUndefined } from '#base';
 import type { RunId } from '#base';
 import type { ConversationRef, QuestionReport, RunSummary } from '#contracts';
 import { count, dateTime, plural } from '#headends/run-view';
+import { runsArchive, runsExport, runsImport, runsRestore } from './runs-archive.ts';
 import { runsDelete } from './runs-delete.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
@@ -18,9 +19,15 @@ import { stateMark, rowText } from './shared/tree.ts';
 const runsPerPage = 100;
 
 export default defineCommand({
-  about: 'list the runs in the workspace, newest first; or delete runs',
+  about: 'list the runs in the workspace, newest first; or delete, archive, export and import runs',
   examples: ['cloister runs', 'cloister runs --limit 10', 'cloister runs --before 4f2a', 'cloister runs delete last'],
-  commands: { delete: runsDelete },
+  commands: {
+    delete: runsDelete,
+    archive: runsArchive,
+    restore: runsRestore,
+    export: runsExport,
+    import: runsImport,
+  },
   options: {
     ...workspaceOption,
     limit: valueOption('<n>', `how many runs to list (default: ${runsPerPage})`, (text) => positiveInteger(text)),

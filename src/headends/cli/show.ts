@@ -15,7 +15,7 @@ import { eventLine } from './shared/event-line.ts';
 import { openGraphFile } from './shared/graph-file.ts';
 import { mailLines } from './shared/mail-lines.ts';
 import { continueCommand } from './shared/next-commands.ts';
-import { openToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
+import { openRunToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
 import { operationLines, listOperations } from './shared/operations.ts';
 import type { OperationView } from './shared/operations.ts';
 import { flagOption, optionalArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
@@ -64,7 +64,7 @@ export default defineCommand({
   run: async (given, context) => {
     const { runtime, files, tasks: drawings, output } = context;
     const { json, verbose, workspace } = given;
-    await using cloister = await openToRead(workspace, runtime);
+    await using cloister = await openRunToRead({ workspace, run: given.run }, runtime);
     const run = await resolveRun(cloister, given.run);
     if (given.transcript) {
       const { full } = given;

@@ -385,6 +385,7 @@ export const startCli = (
     },
     files: {
       readText: given.readText,
+      writeBytes: async () => undefined,
       readBytes: given.readBytes,
       writeText: given.writeText,
       whyNotWritable: given.whyNotWritable,

@@ -73,6 +73,7 @@ export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
     throw new Error(`no such file: ${path}`);
   },
   writeText: async () => undefined,
+  writeBytes: async () => undefined,
   whyNotWritable: async () => null,
   readTasks: async (path) => {
     throw new Error(`no such file: ${path}`);

@@ -68,6 +68,8 @@ export type CliFiles = {
   readBytes(path: string): Promise<Uint8Array>;
   /** Replaces an existing file. */
   writeText(path: string, text: string): Promise<void>;
+  /** Replaces an existing file. */
+  writeBytes(path: string, bytes: Uint8Array): Promise<void>;
   /** A sentence saying why the path is not writable; null if it is. */
   whyNotWritable(path: string): Promise<string | null>;
 };
@@ -168,6 +170,8 @@ type OpenOptions = {
   readonly ofRun?: string;
   /** Needs no keys, and reaches no model, server or tool. */
   readonly offline?: boolean;
+  /** Reads the run in this archive instead of those in the workspace. */
+  readonly archive?: string;
 };
 
 /** `notes`: what could not be checked. */

@@ -21,12 +21,21 @@ import { UsageError } from './errors.ts';
 export const openToRead = (workspace: string, { open }: Pick<CliRuntime, 'open'>): Promise<Cloister> =>
   open({ workspace, agents: [] });
 
+/** The name of a run can be the path of its archive. */
+const isArchivePath = (name: string): boolean => name.endsWith('.cloister.gz');
+
+/** Opens the workspace, or the archive that is named, without agents. */
+export const openRunToRead = (
+  { workspace, run }: { readonly workspace: string; readonly run: string },
+  { open }: Pick<CliRuntime, 'open'>,
+): Promise<Cloister> => open({ workspace, agents: [], ...(isArchivePath(run) ? { archive: run } : {}) });
+
 /** Finds the named run before any agent is loaded. Throws `run_format` if this build cannot read it. */
 export const findNamedRun = async (
   { workspace, run }: { readonly workspace: string; readonly run: string },
   runtime: Pick<CliRuntime, 'open'>,
 ): Promise<RunSummary> => {
-  await using cloister = await openToRead(workspace, runtime);
+  await using cloister = await openRunToRead({ workspace, run }, runtime);
   // Awaited here: the workspace is closed when this returns.
   const summary = await resolveSummary(cloister, run);
   if (summary.unreadable !== undefined) throw new CloisterError('run_format', summary.unreadable);
@@ -38,14 +47,24 @@ type RunAgents = {
   readonly agents: readonly string[];
   readonly config: string | null;
   readonly offline?: boolean;
+  /** The run as it was named, if that may be an archive. */
+  readonly archive?: string;
 };
 
 /** Uses the given agents, or those recorded in the log of this run. */
 export const openForRun = (
   run: RunId,
-  { workspace, agents, config, offline = false }: RunAgents,
+  { workspace, agents, config, offline = false, archive = '' }: RunAgents,
   { open }: Pick<CliRuntime, 'open'>,
-): Promise<Cloister> => open({ workspace, agents, config, offline, ...(agents.length === 0 ? { ofRun: run } : {}) });
+): Promise<Cloister> =>
+  open({
+    workspace,
+    agents,
+    config,
+    offline,
+    ...(agents.length === 0 ? { ofRun: run } : {}),
+    ...(isArchivePath(archive) ? { archive } : {}),
+  });
 
 /** Lists from the workspace alone. An agent without records there must exist: it is found as `chat` finds it. */
 export const listKnownConversations = async <T>(
@@ -71,7 +90,8 @@ export const resolveRun = async (archive: RunArchive, name: string): Promise<Run
 
 /** `last` stands for the run that began last. */
 export const resolveSummary = async (archive: RunArchive, name: string): Promise<RunSummary> => {
-  const [found, ...others] = name === 'last' ? await archive.runs({ most: 1 }) : await runsNamed(archive, name);
+  const isLast = name === 'last' || isArchivePath(name);
+  const [found, ...others] = isLast ? await archive.runs({ most: 1 }) : await runsNamed(archive, name);
   if (others.length > 0)
     throw ambiguousError(
       'run',
