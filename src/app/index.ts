@@ -86,6 +86,8 @@ export type {
   RunDeletionOptions,
   RunSelection,
   RunStorage,
+  SealProblem,
+  SealReport,
   SpaceReport,
   Tombstone,
   RouteChoice,

@@ -1,6 +1,6 @@
 // The `cloister` command: passes the real terminal, signals and clock to the command-line headend.
 import { fstatSync, writeSync } from 'node:fs';
-import { access, constants, readFile, stat, writeFile } from 'node:fs/promises';
+import { access, appendFile, constants, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { runCli, terminalLines } from '#headends/cli';
@@ -125,6 +125,7 @@ const fileWorld: CliFiles = {
   readText: (path) => readFile(path, 'utf8'),
   readBytes: (path) => readFile(path),
   writeText: (path, text) => writeFile(path, text),
+  appendText: (path, text) => appendFile(path, text, { flush: true }),
   writeBytes: (path, bytes) => writeFile(path, bytes),
   whyNotWritable: async (path) => {
     const own = await whyNotWritable(path);

@@ -190,7 +190,15 @@ export type { DrawableTask, DependencyHead, MemoryScope, Task, TaskCondition, Ta
 export type { TaskSpec, TaskStatus, TeamGoal, TeamMessage, TeamPart, TeamRules } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
 export type { RunDeletion, SpaceReport, StoreLifeCycle } from './store-life-cycle.ts';
-export type { DeletionReport, RunCopy, RunDeletionOptions, RunSelection, RunStorage } from './run-storage.ts';
+export type {
+  DeletionReport,
+  RunCopy,
+  RunDeletionOptions,
+  RunSelection,
+  RunStorage,
+  SealProblem,
+  SealReport,
+} from './run-storage.ts';
 export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
 export type { MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
 export type {

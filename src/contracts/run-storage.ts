@@ -53,6 +53,21 @@ export type DeletionReport = {
   readonly space: SpaceReport | null;
 };
 
+/** What does not fit a seal, and where: a run, or a seal of the file. */
+export type SealProblem = { readonly where: string; readonly message: string };
+
+/** What came of comparing a workspace with the seals in a file. */
+export type SealReport = {
+  /** Whether there are no problems. */
+  readonly ok: boolean;
+  /** How many seals the file has, and how many runs they name. */
+  readonly seals: number;
+  readonly runs: number;
+  /** The public keys with which they are signed. */
+  readonly keys: readonly string[];
+  readonly problems: readonly SealProblem[];
+};
+
 /** The life of recorded runs. */
 export interface RunStorage {
   /**
@@ -75,6 +90,16 @@ export interface RunStorage {
   archive(runs: readonly string[], options?: Pick<RunDeletionOptions, 'why' | 'by' | 'force'>): Promise<DeletionReport>;
   /** Brings an archived run back, and removes its file. Rejects with `run_unknown`, or `archive_invalid`. */
   restore(run: string, options?: { readonly by?: string }): Promise<void>;
+  /**
+   * The heads of all logs as one line, signed if the operator has a key, to be appended to a file outside the workspace. `file`: what
+   * is in that file already. Rejects with `options_invalid` if that are no seals.
+   */
+  seal(file: string): Promise<string>;
+  /**
+   * Compares the workspace with the seals in a file: finds logs that were cut, rewritten with all their hashes, or removed without a
+   * tombstone. `key`: the operator's public key; default: that of the operator's own key, if there is one.
+   */
+  checkSeals(file: string, options?: { readonly key?: string }): Promise<SealReport>;
   /** What is left of a run that was deleted; null if it was not. */
   tombstone(run: string): Promise<Tombstone | null>;
   /** Finishes deletions that a crash has interrupted. `openCloister` does this by itself. Returns how many there were. */

@@ -2,7 +2,7 @@
 //
 //   archive-before-deletion. A run is deleted only after its archive is on disk and was read back.
 import { CloisterError, sha256 } from '#base';
-import type { CellId, RunId } from '#base';
+import type { RunId } from '#base';
 import type { ArchiveRef, CellFolders, Store, Tombstone } from '#contracts';
 import { writtenFiles } from '#core/audit';
 import { archiveSuffix, decodeArchive, encodeArchive } from './archive-file.ts';
@@ -70,8 +70,7 @@ export class Archives {
   async #restoreFiles(run: RunId): Promise<void> {
     const { store, workspaces } = this.#ports;
     for (const [cell, { files }] of writtenFiles(await store.read(run)))
-      for (const [path, { content }] of files)
-        await workspaces.open(run, cell as CellId).write(path, Buffer.from(content));
+      for (const [path, { content }] of files) await workspaces.open(run, cell).write(path, Buffer.from(content));
     await store.rebuild(run);
   }
 

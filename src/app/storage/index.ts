@@ -1,5 +1,5 @@
 // The life of recorded runs.
-export { archiveSuffix, decodeArchive } from './archive-file.ts';
+export { decodeArchive } from './archive-file.ts';
 export { archiveFolder } from './archive-folder.ts';
 export { Archives } from './archives.ts';
 export { formerDatabases } from './former-databases.ts';

@@ -18,6 +18,7 @@ import type {
   RunSelection,
   RunStorage,
   RunSummary,
+  SealReport,
   SpaceReport,
   Store,
   Tombstone,
@@ -26,6 +27,7 @@ import type { RunCopies } from '#app/conversations';
 import type { Archives } from './archives.ts';
 import { findForks } from './find-forks.ts';
 import type { OperatorKey } from './operator-key.ts';
+import { checkSeals, makeSeal } from './seals.ts';
 import { makeTombstone } from './tombstones.ts';
 import type { LogEnd } from './tombstones.ts';
 
@@ -137,6 +139,16 @@ export class LocalRunStorage implements RunStorage {
       const space = await this.#finish(compact);
       return { ...report, otherFiles: await this.#ports.otherFiles(), space: store.path === null ? null : space };
     }
+  }
+
+  seal(file: string): Promise<string> {
+    const { store, clock } = this.#ports;
+    return makeSeal(file, { store, at: clock.now(), key: this.#ports.key() });
+  }
+
+  async checkSeals(file: string, options: { readonly key?: string } = {}): Promise<SealReport> {
+    checkOptions(options, { key: 'text' });
+    return checkSeals(file, this.#ports.store, options.key ?? this.#ports.key()?.publicKey ?? null);
   }
 
   tombstone(run: string): Promise<Tombstone | null> {

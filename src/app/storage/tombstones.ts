@@ -2,6 +2,7 @@
 import { omitUndefined } from '#base';
 import type { Hash } from '#base';
 import type { ArchiveRef, RunSummary, Tombstone } from '#contracts';
+import { isSignedBy } from './operator-key.ts';
 import type { OperatorKey } from './operator-key.ts';
 
 /** How the log of a run ends. */
@@ -32,4 +33,15 @@ export const makeTombstone = (
     key: key?.publicKey ?? null,
   } as const;
   return { ...facts, signature: key?.sign('tombstone', facts) ?? null };
+};
+
+/** `foreign`: signed with another key than the expected one. `wrong`: the signature is not one of this tombstone. */
+export const checkTombstone = (
+  { signature, ...facts }: Tombstone,
+  expectedKey: string | null,
+): 'signed' | 'unsigned' | 'foreign' | 'wrong' => {
+  const { key } = facts;
+  if (key === null || signature === null) return 'unsigned';
+  if (!isSignedBy(key, 'tombstone', facts, signature)) return 'wrong';
+  return expectedKey === null || key === expectedKey ? 'signed' : 'foreign';
 };

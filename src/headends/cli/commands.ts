@@ -22,6 +22,7 @@ const commands = {
   explain: () => import('./explain.ts'),
   migrate: () => import('./migrate.ts'),
   audit: () => import('./audit.ts'),
+  seal: () => import('./seal.ts'),
   resume: () => import('./resume.ts'),
   replay: () => import('./replay.ts'),
   fork: () => import('./fork.ts'),

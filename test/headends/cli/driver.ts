@@ -386,6 +386,7 @@ export const startCli = (
     files: {
       readText: given.readText,
       writeBytes: async () => undefined,
+      appendText: async () => undefined,
       readBytes: given.readBytes,
       writeText: given.writeText,
       whyNotWritable: given.whyNotWritable,

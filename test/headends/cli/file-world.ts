@@ -74,6 +74,7 @@ export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
   },
   writeText: async () => undefined,
   writeBytes: async () => undefined,
+  appendText: async () => undefined,
   whyNotWritable: async () => null,
   readTasks: async (path) => {
     throw new Error(`no such file: ${path}`);

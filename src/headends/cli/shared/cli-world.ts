@@ -68,6 +68,8 @@ export type CliFiles = {
   readBytes(path: string): Promise<Uint8Array>;
   /** Replaces an existing file. */
   writeText(path: string, text: string): Promise<void>;
+  /** Creates the file if it is missing; durable when it resolves. */
+  appendText(path: string, text: string): Promise<void>;
   /** Replaces an existing file. */
   writeBytes(path: string, bytes: Uint8Array): Promise<void>;
   /** A sentence saying why the path is not writable; null if it is. */
