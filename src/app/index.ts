@@ -82,6 +82,7 @@ export type {
   Retention,
   ArchiveRef,
   DeletionReport,
+  KeepRules,
   RunCopy,
   RunDeletionOptions,
   RunSelection,

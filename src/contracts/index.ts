@@ -192,6 +192,7 @@ export type { TeamOptions } from './team-options.ts';
 export type { RunDeletion, SpaceReport, StoreLifeCycle } from './store-life-cycle.ts';
 export type {
   DeletionReport,
+  KeepRules,
   RunCopy,
   RunDeletionOptions,
   RunSelection,

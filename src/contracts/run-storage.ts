@@ -53,6 +53,18 @@ export type DeletionReport = {
   readonly space: SpaceReport | null;
 };
 
+/** How long runs are kept. A run goes as soon as one of these says so; the oldest go first. */
+export type KeepRules = {
+  /** Days since a run, or the newest turn of its conversation, has ended. */
+  readonly days?: number;
+  /** How many runs are kept. */
+  readonly runs?: number;
+  /** How many bytes of records are kept. */
+  readonly bytes?: number;
+  /** Only runs of this agent go and count, and conversations that are its own. */
+  readonly agent?: string;
+};
+
 /** What does not fit a seal, and where: a run, or a seal of the file. */
 export type SealProblem = { readonly where: string; readonly message: string };
 
@@ -90,6 +102,11 @@ export interface RunStorage {
   archive(runs: readonly string[], options?: Pick<RunDeletionOptions, 'why' | 'by' | 'force'>): Promise<DeletionReport>;
   /** Brings an archived run back, and removes its file. Rejects with `run_unknown`, or `archive_invalid`. */
   restore(run: string, options?: { readonly by?: string }): Promise<void>;
+  /**
+   * Deletes the runs that these rules no longer keep. The turns of a conversation go together. What has not ended, has a checkpoint
+   * that somebody asked for, or of which others hold copies, stays. Returns what is left of the runs.
+   */
+  expire(rules: KeepRules, options?: { readonly dryRun?: boolean }): Promise<readonly Tombstone[]>;
   /**
    * The heads of all logs as one line, signed if the operator has a key, to be appended to a file outside the workspace. `file`: what
    * is in that file already. Rejects with `options_invalid` if that are no seals.

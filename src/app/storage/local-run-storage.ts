@@ -5,13 +5,14 @@
 //   deletion-of-caller. For a caller, only what belongs to it is deleted or named.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import { checkOptions, checkOptionType, parseRunId } from '#base/shapes';
+import { amount, checkOptions, checkOptionType, parseRunId, whole } from '#base/shapes';
 import { callerPrefix } from '#contracts';
 import type {
   ArchiveRef,
   Clock,
   ConversationRef,
   DeletionReport,
+  KeepRules,
   RunCopy,
   RunDeletion,
   RunDeletionOptions,
@@ -25,6 +26,7 @@ import type {
 } from '#contracts';
 import type { RunCopies } from '#app/conversations';
 import type { Archives } from './archives.ts';
+import { expiredUnits } from './expired-runs.ts';
 import { findForks } from './find-forks.ts';
 import type { OperatorKey } from './operator-key.ts';
 import { checkSeals, makeSeal } from './seals.ts';
@@ -57,6 +59,8 @@ const deletionFields = {
 
 /** How many runs one commit deletes, and how often a deletion is decided anew because the workspace has changed. */
 const [runsPerCommit, triesMax, textCharsMax] = [500, 20, 500];
+
+const keptCodes: readonly string[] = ['run_kept', 'run_owned', 'run_unknown', 'conversation_unknown'];
 
 type Plan = {
   readonly runs: readonly RunSummary[];
@@ -139,6 +143,31 @@ export class LocalRunStorage implements RunStorage {
       const space = await this.#finish(compact);
       return { ...report, otherFiles: await this.#ports.otherFiles(), space: store.path === null ? null : space };
     }
+  }
+
+  async expire(rules: KeepRules, options: { readonly dryRun?: boolean } = {}): Promise<readonly Tombstone[]> {
+    checkOptions(rules, { days: amount(0), runs: whole(0), bytes: whole(0), agent: 'name' });
+    checkOptions(options, { dryRun: 'flag' });
+    const { store, clock, copies } = this.#ports;
+    const { conversations, asked } = await copies.kept();
+    const recorded = {
+      runs: await store.list(),
+      conversations: conversations.map(({ ref, nodes }) => ({ conversation: ref, runs: [...nodes.keys()] })),
+      asked,
+      bytes: rules.bytes === undefined ? new Map<RunId, number>() : await store.runBytes(),
+    };
+    const gone: Tombstone[] = [];
+    for (const { conversation, runs } of expiredUnits(recorded, rules, clock.now()))
+      try {
+        const selection = conversation === null ? { runs } : { conversation };
+        const deletion = { by: 'retention', dryRun: options.dryRun ?? false };
+        gone.push(...(await this.#delete(selection, deletion, new Map())).tombstones);
+      } catch (error) {
+        // Others hold the same text, or it has just been taken up again: it stays until that is over.
+        const isKept = error instanceof CloisterError && keptCodes.includes(error.code);
+        if (!isKept) throw error;
+      }
+    return gone;
   }
 
   seal(file: string): Promise<string> {

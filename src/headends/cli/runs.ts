@@ -6,6 +6,7 @@ import type { ConversationRef, QuestionReport, RunSummary } from '#contracts';
 import { count, dateTime, plural } from '#headends/run-view';
 import { runsArchive, runsExport, runsImport, runsRestore } from './runs-archive.ts';
 import { runsDelete } from './runs-delete.ts';
+import { runsExpire } from './runs-expire.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import { cloisterCommand, continueCommand } from './shared/next-commands.ts';
@@ -27,6 +28,7 @@ export default defineCommand({
     restore: runsRestore,
     export: runsExport,
     import: runsImport,
+    expire: runsExpire,
   },
   options: {
     ...workspaceOption,
