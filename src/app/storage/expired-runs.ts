@@ -6,7 +6,7 @@ import type { RunId } from '#base';
 import type { ConversationRef, KeepRules, RunSummary } from '#contracts';
 
 /** What goes together: a conversation with its turns, or one run. */
-export type KeepUnit = { readonly conversation: ConversationRef | null; readonly runs: readonly RunId[] };
+type KeepUnit = { readonly conversation: ConversationRef | null; readonly runs: readonly RunId[] };
 
 type KeptUnit = KeepUnit & { readonly newestAt: number; readonly bytes: number; readonly mayGo: boolean };
 
