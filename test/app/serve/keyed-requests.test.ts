@@ -14,6 +14,7 @@ const slowStart = () => {
   let starts = 0;
   const keyed = new KeyedRequests({
     cloister: {
+      storage: { tombstone: async () => null } as never,
       runs: async () => (stored === null ? [] : [{ run: stored.run, state: 'ended' } as unknown as RunSummary]),
       show: async () =>
         ({
