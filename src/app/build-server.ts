@@ -142,13 +142,7 @@ const openService = (
   slack: SlackEdge | null,
 ) => {
   const { clock = systemClock, ids = systemIds, log } = options;
-  const names = servedNames(cloister, options);
-  if (names.length > 0 || !isStudio) checkServedAgents(names, cloister.agents, reservedNames);
-  // A request cannot bring values of variables.
-  cloister.checkVariables(names);
-  if (options.tokens?.length === 0)
-    throw new CloisterError('options_invalid', 'tokens: the list is empty, so no client could connect.');
-  checkTokenEntries(options.tokens ?? [], names);
+  const names = checkedNames(cloister, options, isStudio);
   const now = (): number => clock.now();
   const { token, tokens } = openTokens(options, { operatorName, now, slack });
   const slotLimits = slotLimitsFor(
@@ -156,11 +150,7 @@ const openService = (
     (options.tokens ?? [null]).filter((one) => one?.may === undefined).length + (slack === null ? 0 : 1),
   );
   const slots = new SlotQueue(slotLimits);
-  const limits = {
-    ...defaultLimits,
-    ...(options.slack?.signingSecret === undefined ? {} : slackLimits),
-    ...options.limits,
-  };
+  const limits = limitsFor(options);
   const gate = openGate(options, { tokens, now, openRequestsPerMinute: limits.openRequestsPerMinute });
   let stopping = false;
   const readiness = new ReadinessCheck({
@@ -213,6 +203,24 @@ const openService = (
     },
   };
 };
+
+/** The agents that are served, if the options fit them. */
+const checkedNames = (cloister: Cloister, options: ServerOptions, isStudio: boolean): readonly string[] => {
+  const names = servedNames(cloister, options);
+  if (names.length > 0 || !isStudio) checkServedAgents(names, cloister.agents, reservedNames);
+  // A request cannot bring values of variables.
+  cloister.checkVariables(names);
+  if (options.tokens?.length === 0)
+    throw new CloisterError('options_invalid', 'tokens: the list is empty, so no client could connect.');
+  checkTokenEntries(options.tokens ?? [], names);
+  return names;
+};
+
+const limitsFor = ({ slack, limits }: ServerOptions) => ({
+  ...defaultLimits,
+  ...(slack?.signingSecret === undefined ? {} : slackLimits),
+  ...limits,
+});
 
 type GatePorts = {
   readonly tokens: TokenRegistry;

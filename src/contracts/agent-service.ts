@@ -15,7 +15,8 @@ import type { RunCommand, RunCommandName, RunCommandResults } from './run-comman
 import type { RunSession } from './run-session.ts';
 import type { ReplayReport, RunDiff } from './replay-and-verify.ts';
 import type { MailReport } from './mail.ts';
-import type { AuditReport, CellWindow, DeadLetters, Explanation, RunReport } from './runtime.ts';
+import type { CellWindow } from './cell-window.ts';
+import type { AuditReport, DeadLetters, Explanation, RunReport } from './runtime.ts';
 import type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { CallerStorage } from './caller-storage.ts';

@@ -1,8 +1,8 @@
-export type { AgentData, AgentInput, AgentShortForms, Duration, LimitOptions } from './agent.ts';
+export type { AgentData, AgentInput, AgentShortForms, AgentTeam, Duration, LimitOptions } from './agent.ts';
 export type { Agent, AgentOptions, AgentDefinition, Limits, OutputFormat, ModelSettings } from './agent.ts';
 export type { SpawnOptions, AgentCaps, InputFormat, AgentNeeds, AgentPermissions, AgentSignature } from './agent.ts';
-export type { AgentTeam } from './agent.ts';
 export { approvalRulesShape, markNamePattern } from './approval-rules.ts';
+export type { CellWindow, WindowChange, WindowPart } from './cell-window.ts';
 export type { Skill, SkillDigest } from './skill.ts';
 export type {
   AgentFile,
@@ -153,7 +153,6 @@ export type {
   AuditProblem,
   AuditReport,
   CellReport,
-  CellWindow,
   Cloister,
   RunArchive,
   RunStarter,
@@ -168,8 +167,6 @@ export type {
   TeamRunOptions,
   TurnOptions,
   TrailStep,
-  WindowChange,
-  WindowPart,
   StallReport,
   SignalReceipt,
 } from './runtime.ts';

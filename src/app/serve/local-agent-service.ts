@@ -103,9 +103,8 @@ export class LocalAgentService implements AgentService {
       start: (...args) => this.#live.whileStarting(this.#startWithSlot(...args)),
     });
     this.#facts = new RunFactsReader(ports.cloister, ports.clock);
-    const { checkpoints } = this;
     this.storage = new LocalCallerStorage({ ...ports, find: (caller, run) => this.find(caller, run) });
-    this.conversations = new LocalCallerConversations({ ...ports, checkpoints, facts: this.#facts });
+    this.conversations = new LocalCallerConversations({ ...ports, checkpoints: this.checkpoints, facts: this.#facts });
     this.#keyed = new KeyedRequests({
       ...ports,
       findActive: (run) => this.#live.get(run),
