@@ -21,15 +21,13 @@ const endWithinMs = 20_000;
 
 const dieWithinMs = 1_200;
 
-const commitMs = 25;
-
-/** Each commit takes this long. */
-export const slowCommits: Edit = {
+/** Each commit takes so much longer. */
+export const slowCommits = (ms: number): Edit => ({
   under: 'src/adapters/stores',
   before: 'const { ack, frames, released } = committer.commitBatch(message.items);',
-  after: `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${commitMs});
+  after: `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms});
     const { ack, frames, released } = committer.commitBatch(message.items);`,
-};
+});
 
 export const clients: Trial = {
   name: 'clients',
@@ -38,7 +36,7 @@ export const clients: Trial = {
   needsStrace: false,
   run: async (context) => {
     const { scratch, source, seed } = context;
-    const subject = await buildSubject(scratch, { name: 'slow-commits', source, edits: [slowCommits] });
+    const subject = await buildSubject(scratch, { name: 'slow-commits', source, edits: [slowCommits(25)] });
     const all = Array.from({ length: cases }, (_, nth) => nth);
     const chosen = context.case === null ? all : [Number(context.case)];
     const count = new Map<string, number>();

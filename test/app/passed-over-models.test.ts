@@ -64,7 +64,7 @@ test('a run that had the key continues without it: its requests to that model fa
   await using cloister = await open(folders, {});
   expect(await cloister.replay(run)).toMatchObject({ ok: true, differences: [] });
   const { cells } = await cloister.show(run);
-  const fork = await cloister.fork(run, { at: `${cells[0]!.cell}/3` });
+  const fork = await cloister.fork(run, { at: `${cells[0]!.cell}/1` });
   const events: RunEvent[] = [];
   for await (const event of fork) events.push(event);
   expect(await fork.outcome).toMatchObject({ status: 'completed', output: 'Done.', spent: { uncertain: 0 } });

@@ -29,7 +29,7 @@ test
     `a disk that fills up in the middle of a run: a clear error, the record up to there, other workspaces still work${why}`,
     async () => {
       const endless = `run endless x --agents '${team}' --workspace disk/w`;
-      const [ran, runs, audited, elsewhere, again] = await onDisk('300k', [
+      const [ran, runs, audited, elsewhere, again] = await onDisk('360k', [
         endless,
         'runs --workspace disk/w --json',
         'audit last --workspace disk/w --json',

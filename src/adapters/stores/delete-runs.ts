@@ -48,7 +48,6 @@ export const deleteRuns = (tables: RunTables, item: DeleteItem, context: Context
     // Only the first can be refused, before anything was changed.
     if ('refused' in ack) return ack;
     after = ack.no;
-    // probe: run-deleted
     tables.deleteRun(run, ack.no, pending);
     tables.loosenBlobs(blobs);
     context.applied.released.push(run);

@@ -536,6 +536,7 @@ test('with a token that may only watch, no route starts, changes or ends anythin
       'POST /v1/responses',
       'POST /v1/messages',
       'POST /v1/messages/count_tokens',
+      'DELETE /v1/runs/{run}',
       'POST /v1/runs/{run}/cancel',
       'POST /v1/runs/{run}/resume',
       'POST /v1/runs/{run}/finish',
