@@ -76,6 +76,13 @@ export class Allowances {
     };
   }
 
+  /** The period that counts now; null without an allowance. Epoch milliseconds. */
+  period({ allowance }: TokenEntry): { readonly since: number; readonly until: number } | null {
+    if (allowance === undefined) return null;
+    const since = periodStart(allowance.per, this.#now());
+    return { since, until: periodEnd(allowance.per, since) };
+  }
+
   /** Counted once per period, so that concurrent requests share one sum. */
   #usageSince({ name, budget = {} }: TokenEntry, since: number): Promise<AllowanceUsage> {
     // probe: allowance-of-caller

@@ -1,15 +1,18 @@
 // What callers do with their recorded runs.
 //
 //   deletion-by-caller. A caller deletes its own runs only, and neither sees nor touches what others have made of them.
-import { omitUndefined } from '#base';
+//   deletion-keeps-allowance. What counts for the caller's allowance now stays: the sum is read from the runs.
+import { CloisterError, omitUndefined } from '#base';
 import type { RunId } from '#base';
 import type { Caller, CallerDeletion, CallerRun, CallerStorage, Cloister } from '#contracts';
+import type { Allowances } from './allowances.ts';
 import { ownerOf } from './caller-runs.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
 type CallerStoragePorts = {
   readonly cloister: Pick<Cloister, 'storage'>;
   readonly tokens: Pick<TokenRegistry, 'actingEntry'>;
+  readonly allowances: Pick<Allowances, 'period'>;
   readonly find: (caller: Caller, run: string) => Promise<CallerRun>;
 };
 
@@ -21,13 +24,26 @@ export class LocalCallerStorage implements CallerStorage<Caller> {
   }
 
   async delete(caller: Caller, run: string, options: CallerDeletion): Promise<readonly RunId[]> {
-    const { cloister, tokens, find } = this.#ports;
-    tokens.actingEntry(caller);
+    const { cloister, tokens, allowances, find } = this.#ports;
+    const period = allowances.period(tokens.actingEntry(caller));
     const { summary } = await find(caller, run);
-    const { tombstones } = await cloister.storage.delete(
-      { runs: [summary.run] },
-      { ...omitUndefined({ ...options, caller: ownerOf(caller) }), by: caller.name },
-    );
+    const remove = (more: { readonly dryRun: boolean }) =>
+      cloister.storage.delete(
+        { runs: [summary.run] },
+        { ...omitUndefined({ ...options, caller: ownerOf(caller) }), by: caller.name, ...more },
+      );
+    if (period !== null) {
+      const { tombstones } = await remove({ dryRun: true });
+      const counted = tombstones.find(({ startedAt }) => (startedAt ?? Infinity) >= period.since);
+      if (counted !== undefined)
+        throw new CloisterError(
+          'run_kept',
+          `Run ${counted.run} counts for your allowance until ${dateText(period.until)}.`,
+        );
+    }
+    const { tombstones } = await remove({ dryRun: false });
     return tombstones.map((one) => one.run);
   }
 }
+
+const dateText = (at: number): string => new Date(at).toISOString();

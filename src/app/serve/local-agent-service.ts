@@ -103,7 +103,8 @@ export class LocalAgentService implements AgentService {
       start: (...args) => this.#live.whileStarting(this.#startWithSlot(...args)),
     });
     this.#facts = new RunFactsReader(ports.cloister, ports.clock);
-    this.storage = new LocalCallerStorage({ ...ports, find: (caller, run) => this.find(caller, run) });
+    const allowances = this.#allowances;
+    this.storage = new LocalCallerStorage({ ...ports, allowances, find: (caller, run) => this.find(caller, run) });
     this.conversations = new LocalCallerConversations({ ...ports, checkpoints: this.checkpoints, facts: this.#facts });
     this.#keyed = new KeyedRequests({
       ...ports,
@@ -192,11 +193,8 @@ export class LocalAgentService implements AgentService {
     // No caller gets more than the agent's definition allows.
     const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.caps.budget);
     const { cloister, slots } = this.#ports;
-    const slotRequest = {
-      agent: agent.name,
-      caller: caller.name,
-      callerMax: entry.running ?? this.#ports.runningPerCaller ?? Infinity,
-    };
+    const callerMax = entry.running ?? this.#ports.runningPerCaller ?? Infinity;
+    const slotRequest = { agent: agent.name, caller: caller.name, callerMax };
     const acquired = slots.acquire(slotRequest, signal);
     const release = acquired instanceof Promise ? await acquired : acquired;
     const slot = createRunSlot(slots, slotRequest, release);

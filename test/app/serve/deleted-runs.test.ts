@@ -6,8 +6,11 @@ import { defineAgent, openCloister, openServer } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { newTemporaryFolder } from '../../isolation/temporary-folder.ts';
 
-const names = ['ann', 'bob', 'ops', 'eye'] as const;
+const names = ['ann', 'bob', 'ops', 'eye', 'cap'] as const;
 const secretOf = (name: string): string => name.padEnd(40, 'x');
+
+/** Its runs count for a month. */
+const cap = { allowance: { tokens: 100_000, per: 'month' }, budget: { tokens: 5_000 } };
 
 const serve = async () => {
   const workspace = newTemporaryFolder();
@@ -15,7 +18,7 @@ const serve = async () => {
   const model = rehearse([{ reply: 'Yes.' }]);
   const agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.', models: [model.model] });
   const cloister = await openCloister({ workspace, agents: [agent] });
-  const more = { ops: { operator: true }, eye: { may: ['watch'] } } as Readonly<Record<string, object>>;
+  const more = { ops: { operator: true }, eye: { may: ['watch'] }, cap } as Readonly<Record<string, object>>;
   const tokens = names.map((name) => ({ name, sha256: sha256(secretOf(name)), ...more[name] }));
   const server = await openServer(cloister, { tokens, port: 0, resumeInterrupted: false });
   const { url } = await server.listen();
@@ -57,6 +60,18 @@ test('a caller deletes its own run; one of another caller, and one that was dele
   expect((await send('bob', 'GET', '/v1/runs')).body.runs).toHaveLength(1);
   expect((await send('ops', 'DELETE', `/v1/runs/${other}`)).body).toEqual({ deleted: [other] });
   expect(await cloister.storage.tombstone(other)).toMatchObject({ by: 'ops' });
+});
+
+test('what counts for an allowance cannot be deleted by its caller, forced or not', async () => {
+  const { send, start } = await serve();
+  const run = await start('cap', { input: 'One.' });
+  for (const query of ['', '?force=true', '?withLater=true'])
+    expect(await send('cap', 'DELETE', `/v1/runs/${run}${query}`)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'run_kept', message: expect.stringContaining('allowance') } },
+    });
+  expect((await send('cap', 'GET', `/v1/runs/${run}`)).status).toBe(200);
+  expect(await send('ops', 'DELETE', `/v1/runs/${run}`)).toEqual({ status: 200, body: { deleted: [run] } });
 });
 
 test('a token that may only watch deletes nothing', async () => {
