@@ -62,6 +62,7 @@ test('a caller deletes its own run; one of another caller, and one that was dele
   expect(await cloister.storage.tombstone(other)).toMatchObject({ by: 'ops' });
 });
 
+// invariants: deletion-keeps-allowance
 test('what counts for an allowance cannot be deleted by its caller, forced or not', async () => {
   const { send, start } = await serve();
   const run = await start('cap', { input: 'One.' });
