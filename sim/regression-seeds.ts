@@ -127,4 +127,8 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     seed: 994_254_253,
     why: 'an agent that had answered in JSON was cancelled while it waited for those it had spawned: the audit expected no output',
   },
+  {
+    seed: 41_997_234,
+    why: 'the judge of questions: an answer sent again was told `allowed`, because what another one had allowed for the run covered it',
+  },
 ];

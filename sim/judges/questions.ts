@@ -150,7 +150,8 @@ const judgeState = (history: History, { run, answer }: SentAnswer, state: string
   // It may be lost with its process, and the frame be another one.
   if (asked?.rulings.some(({ record }) => record.signal === answer.id) !== true) return;
   const { need = 1 } = ruleOf(asked);
-  const { verdict } = verdictOf(asked);
+  // An answer to another question may have covered it meanwhile, with the word that it holds for the run.
+  const verdict = asked.result?.remembered === undefined ? verdictOf(asked).verdict : 'allow';
   const decided = need === 1 ? (answer.allow ? 'allowed' : 'denied') : verdict === 'allow' ? 'allowed' : 'denied';
   // While more people are needed, it depends on when it was sent.
   if (state !== decided && !(need > 1 && answer.allow && state === 'waiting'))
