@@ -14,6 +14,7 @@ import { mailBenchmark } from './mail.ts';
 import { oneToolBenchmark } from './one-tool.ts';
 import { questionsBenchmark } from './questions.ts';
 import { residentBenchmark } from './resident.ts';
+import { resumeResidentBenchmark } from './resume-resident.ts';
 import { resumeBenchmark } from './resume.ts';
 import { schemasBenchmark } from './schemas.ts';
 import { serveBenchmark } from './serve/serve.ts';
@@ -37,6 +38,7 @@ const benchmarks: readonly Benchmark[] = [
   resumeBenchmark,
   findRunsBenchmark,
   residentBenchmark,
+  resumeResidentBenchmark,
   checkBenchmark,
   schemasBenchmark,
   tokenEstimateBenchmark,

@@ -341,7 +341,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   get hasFrames(): boolean {
-    return this.#live !== undefined || pastFrames(this.#start).length > 0;
+    return this.#live !== undefined || 'recorded' in this.#start;
   }
 
   async readRecorded(): Promise<readonly Frame[]> {

@@ -62,8 +62,8 @@ export const isAutosaved = (start: RunStart): boolean =>
 /** A run that somebody requested of a server: readers may come at any time, such as a page that is loaded again. */
 export const mayGetReaders = (start: RunStart): boolean => {
   if (!('recorded' in start)) return start.caller !== undefined;
-  const [first] = start.recorded.frames;
-  return first?.record.type === 'open' && first.record.caller !== undefined;
+  const { record } = start.recorded.first;
+  return record.type === 'open' && record.caller !== undefined;
 };
 
 /** The frames that the run continues from. */

@@ -5,7 +5,7 @@ export { LocalContext } from './local-context.ts';
 export { partyOf } from './party.ts';
 export { LocalRun } from './local-run.ts';
 export type { RecordedPast } from './local-run.ts';
-export { readRecordedRun } from './recorded-run.ts';
+export { readRecordedRun, releaseFrames } from './recorded-run.ts';
 export type { RecordedCell, RecordedRun } from './recorded-run.ts';
 export type { Member } from '#core/bus';
 export { ReplayComparison } from './replay-comparison.ts';

@@ -40,6 +40,7 @@ import { InFlight, isSettledBefore } from './in-flight.ts';
 import type { BeginFrame, CellFrameExtras } from './log-follower.ts';
 import type { LocalRun } from './local-run.ts';
 import { partyOf } from './party.ts';
+import { beganIn, settledIn } from './recorded-run.ts';
 import type { RecordedCell } from './recorded-run.ts';
 import { decidePost } from './mail-room.ts';
 import { startReceive, startSleep } from './start-wait.ts';
@@ -198,8 +199,7 @@ export class LocalContext implements LiveCell {
   }
 
   isForkedSince(no: number): boolean {
-    const settled = this.#recorded?.settles.get(no);
-    return settled !== undefined && this.run.amendments.isForkedBetween(settled.no, this.nextFrame);
+    return this.run.amendments.isForkedBetween(settledIn(this.#recorded, no) ?? Infinity, this.nextFrame);
   }
 
   get deadlineAbove(): number {
@@ -217,7 +217,7 @@ export class LocalContext implements LiveCell {
   /** The idempotency key of this step: the same on every re-run. */
   stepKey(no: number): string {
     const { amendments, ports } = this.run;
-    return amendments.stepKey(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, ports.run);
+    return amendments.stepKey(`${this.cellId}/${no}`, beganIn(this.#recorded, no), ports.run);
   }
 
   attach(attempt: Attempt, shown: WindowView): void {

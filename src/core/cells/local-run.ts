@@ -29,11 +29,12 @@ import { writingFollower } from './log-follower.ts';
 import type { LogFollower } from './log-follower.ts';
 import { admitRecorded } from './party.ts';
 import { readReceived } from './received-crossings.ts';
-import type { ReceivedCrossing } from './received-crossings.ts';
+import type { CrossingsOfCell } from './received-crossings.ts';
 import type { StartedChild, LiveCell, RunChild } from './live-cell.ts';
 import { LocalSessionWorld } from './local-cell-port.ts';
 import { MailDelivery } from './mail-delivery.ts';
 import { QuestionRoom } from './question-room.ts';
+import { settledIn } from './recorded-run.ts';
 import type { RecordedRun } from './recorded-run.ts';
 
 type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly childAgent?: Agent };
@@ -65,7 +66,7 @@ export class LocalRun {
   requestedBy = 'operator';
   /** The cells that wait for a person while nothing in them or below them works. */
   readonly #paused = new Set<CellId>();
-  #recordedCrossings: ReadonlyMap<CellId, ReadonlyMap<number, ReceivedCrossing>> | null = null;
+  #recordedCrossings: ReadonlyMap<CellId, CrossingsOfCell> | null = null;
   /** Set before anything can happen in the run. */
   root!: LiveCell;
   /** All live cells except the root. */
@@ -84,7 +85,7 @@ export class LocalRun {
     this.follower = past?.follower ?? writingFollower;
     this.amendments = past === undefined ? noAmendments : new Amendments(past.recorded.frames);
     this.door = new Door(this.amendments);
-    this.format = readRecordedBy(past?.recorded.frames[0]?.record)?.format ?? this.recordedBy.format;
+    this.format = readRecordedBy(past?.recorded.first.record)?.format ?? this.recordedBy.format;
     this.startedAt = startedAt;
     this.#latest = startedAt;
     this.#accounts = new Accounts(this.follower.onlyRepeats);
@@ -102,7 +103,7 @@ export class LocalRun {
 
   /** That of the resume which settled the operation: what was recorded holds, whatever the operator has decided since. */
   indeterminatePolicy(cell: CellId, op: number): IndeterminatePolicy {
-    const frame = this.recorded?.cells.get(cell)?.settles.get(op)?.no ?? this.nextFrame;
+    const frame = settledIn(this.recorded?.cells.get(cell), op) ?? this.nextFrame;
     return this.#resumes?.findLast(({ no }) => no < frame)?.indeterminate ?? 'continue';
   }
 
@@ -200,7 +201,7 @@ export class LocalRun {
   }
 
   /** What had crossed into a cell before the run was resumed, by ledger entry number. */
-  recordedCrossings(cell: CellId): ReadonlyMap<number, ReceivedCrossing> | undefined {
+  recordedCrossings(cell: CellId): CrossingsOfCell | undefined {
     return this.#recordedCrossings?.get(cell);
   }
 

@@ -20,6 +20,7 @@ import type { QuestionRoom } from './question-room.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 import { operationKind, operationName } from './operation-records.ts';
 import type { Parent } from './operation-records.ts';
+import { releaseOperation } from './recorded-run.ts';
 import type { RecordedRun } from './recorded-run.ts';
 import { startReceive, startSleep } from './start-wait.ts';
 import type { StartedChild } from './live-cell.ts';
@@ -82,7 +83,8 @@ export const writingFollower: LogFollower = {
     return false;
   },
   continueOperation: (cell, started, { record }) => {
-    if (started.result === undefined && record.type === 'begin') resumeOperation(cell, started, record);
+    if (started.result !== undefined) releaseOperation(cell.run.recorded!.cells.get(cell.cellId)!, started.no);
+    else if (record.type === 'begin') resumeOperation(cell, started, record);
   },
   mayBegin: () => true,
   mayEnd: () => true,

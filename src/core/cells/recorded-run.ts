@@ -15,6 +15,8 @@ export type RecordedCell = {
   readonly begins: Map<number, Frame & { readonly record: RecordOf<'begin' | 'post'> }>;
   /** The settling frames; their numbers give the recorded order. */
   readonly settles: Map<number, Frame & { readonly record: RecordOf<'settle' | 'post'> }>;
+  /** What is left of operations whose frames were released. */
+  readonly released: Map<number, { readonly began: number; readonly settled: number }>;
   /** Where the log first shows that the whole cell was stopped. */
   halted: Halt | null;
   readonly ids: CellId[];
@@ -23,7 +25,9 @@ export type RecordedCell = {
 export type RecordedRun = {
   readonly root: RecordedCell;
   readonly cells: ReadonlyMap<CellId, RecordedCell>;
-  readonly frames: readonly Frame[];
+  readonly first: Frame;
+  /** Empty once they were released. */
+  frames: readonly Frame[];
   /** The frame in which the run ended, if it has. */
   readonly closed: Frame | undefined;
   /** The frame in which the run was cancelled. */
@@ -74,8 +78,36 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
   if (root === undefined) throw new CloisterError('store_damaged', 'The log has no opening record.');
   const last = frames.at(-1);
   const closed = last?.record.type === 'close' ? last : undefined;
-  return { root, cells, frames, closed, cancelled };
+  return { root, cells, first: frames[0]!, frames, closed, cancelled };
 };
+
+/**
+ * A run that continues calls this when it has read its frames, so that its memory does not depend on the length of its log. What cells that have
+ * not ended still have to follow is kept.
+ */
+export const releaseFrames = (recorded: RecordedRun): void => {
+  for (const { record } of recorded.frames) {
+    const ended =
+      record.type === 'settle' && record.ended !== undefined ? recorded.cells.get(record.ended.cell) : undefined;
+    ended?.begins.clear();
+    ended?.settles.clear();
+  }
+  recorded.frames = [];
+};
+
+/** Releases the frames of an operation that has settled and was followed. */
+export const releaseOperation = ({ begins, settles, released }: RecordedCell, op: number): void => {
+  released.set(op, { began: begins.get(op)!.no, settled: settles.get(op)!.no });
+  begins.delete(op);
+  settles.delete(op);
+};
+
+/** The numbers of the frames in which an operation began and settled, if they are in the log. */
+export const beganIn = (cell: RecordedCell | undefined, op: number): number | undefined =>
+  cell?.begins.get(op)?.no ?? cell?.released.get(op)?.began;
+
+export const settledIn = (cell: RecordedCell | undefined, op: number): number | undefined =>
+  cell?.settles.get(op)?.no ?? cell?.released.get(op)?.settled;
 
 const settle = (cell: RecordedCell, frame: Frame, record: RecordOf<'settle' | 'post'>): void => {
   cell.settles.set(record.op, frame as Frame & { record: typeof record });
@@ -89,6 +121,7 @@ const addCell = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Fra
     createdInFrame: no,
     begins: new Map(),
     settles: new Map(),
+    released: new Map(),
     halted: null,
     ids: [],
   };

@@ -18,7 +18,7 @@ import type {
   StoredAttachment,
   RunPorts,
 } from '#contracts';
-import { answerReserve, earliestDeadline, lowerCaps, partyOf, readRecordedRun } from '#core/cells';
+import { answerReserve, earliestDeadline, lowerCaps, partyOf, readRecordedRun, releaseFrames } from '#core/cells';
 import type { RecordedRun } from '#core/cells';
 import { changedAgent } from './changed-agents.ts';
 import { withOutputFormat } from './define-agent.ts';
@@ -178,12 +178,13 @@ export type AgentLookup = (name: string) => Agent | undefined;
 /** Resumes an interrupted run: settled operations are not repeated. */
 export const resumeRun = ({ recorded, agent }: ResumableRun, world: RunPorts): Run => {
   const run = new Run(world, recorded.root.createdAt, { recorded });
+  releaseFrames(recorded);
   return run.open(rootFromRecord(run, recorded, agent));
 };
 
 export const rootFromRecord = (run: Run, { root }: RecordedRun, agent: Agent): RootCellSeed => {
   const { birth, createdAt } = root;
-  const first = run.recordedCrossings(birth.cell)?.get(0)?.crossed;
+  const first = run.recordedCrossings(birth.cell)?.get(0);
   return { agent, birth, createdAt, goal: first !== undefined && isGoal(first) ? first : null };
 };
 

@@ -289,6 +289,10 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         },
       );
       const outcome = await finish(wired, live);
+      // What it has followed it need not remember.
+      const { recorded } = live;
+      const kept = [...recorded!.cells.values()].filter(({ settles }) => settles.size > 0);
+      expect([recorded!.frames, kept], `crash after frame ${point - 1}`).toEqual([[], []]);
       const settled = settledSteps(prefix);
       const repeated = frames.filter(
         ({ cell, record }) => record.type === 'settle' && settled.has(`${cell}/${record.op}`),
