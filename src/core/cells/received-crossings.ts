@@ -2,7 +2,7 @@
 import type { CellId } from '#base';
 import type { Crossed, Frame } from '#contracts';
 
-export type ReceivedCrossing = {
+type ReceivedCrossing = {
   readonly crossed: Crossed;
   /** The number of the frame that contains it. */
   readonly frame: number;
