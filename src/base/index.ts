@@ -29,7 +29,9 @@ export {
   limitNames,
   limitSentence,
   isDetailOfAnswer,
+  isRecordedCode,
   publicFailure,
+  recordedFailure,
 } from './errors/index.ts';
 export type { ErrorClass, ErrorCode, Failure, LimitName, PublicFailure } from './errors/index.ts';
 export { parseStrictJson } from './strict-json.ts';

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { recordFormats } from '#base';
-import type { BeginKind, CrossingKind, FrameRecord } from '#contracts';
+import type { BeginKind, CrossingKind, FrameRecord, IndeterminatePolicy } from '#contracts';
 import { rules } from '#core/rules';
 import { newTemporaryFolder } from '../isolation/temporary-folder.ts';
 import {
+  answerPayments,
   copyFixture,
   fixtureFrames,
   fixtureRuns,
@@ -20,11 +21,11 @@ import type { FixtureRun } from '../fixtures/scenarios.ts';
 const folder = fileURLToPath(new URL('../fixtures/workspaces/', import.meta.url));
 const formats = readdirSync(folder);
 
-const openCopy = async (format: string) => {
+const openCopy = async (format: string, indeterminate: IndeterminatePolicy = 'continue') => {
   const workspace = newTemporaryFolder();
   copyFixture(join(folder, format), workspace);
   // New ids must not collide with those of the fixture.
-  const cloister = await openFixture(workspace, { idsFrom: 0x1000 });
+  const cloister = await openFixture(workspace, { idsFrom: 0x1000, indeterminate });
   onTestFinished(async () => {
     await cloister.close();
     rmSync(workspace, { recursive: true, force: true });
@@ -40,7 +41,8 @@ describe.for(formats)('a workspace of %s', (format) => {
   // invariant: format-in-first-record
   test('lists its runs with the format and the build that recorded them', async () => {
     const { runs } = await openCopy(format);
-    expect(runs.filter(({ state }) => state !== 'ended').map(({ agent }) => agent)).toEqual(['lead', 'frail']);
+    const open = ['lead', 'frail', ...(fixtureRuns(formatNumber(format)).includes('payment killed') ? ['buyer'] : [])];
+    expect(runs.filter(({ state }) => state !== 'ended').map(({ agent }) => agent)).toEqual(open);
     expect(new Set(runs.map(({ status }) => status))).toEqual(new Set(['completed', 'partial', 'cancelled', null]));
     for (const { recordedBy } of runs)
       expect(recordedBy).toEqual({ format: formatNumber(format), build: expect.stringMatching(/^cloister \d/u) });
@@ -113,6 +115,45 @@ describe.for(formats)('a workspace of %s', (format) => {
     expect((await cloister.conversations.show({ agent: 'lead', name: 'cocoa' })).entries).toHaveLength(2);
   });
 });
+
+describe.for(formats.filter((format) => fixtureRuns(formatNumber(format)).includes('payment killed')))(
+  'in %s, a payment that a crash has interrupted',
+  (format) => {
+    test('is recorded with the policy by which it was resumed, and what became of it', async () => {
+      const { cloister, run } = await openCopy(format);
+      const policies = fixtureFrames(join(folder, format)).flatMap(({ run: of, record }) =>
+        record.type === 'resume' ? [[of as string, record.indeterminate]] : [],
+      );
+      expect(policies).toContainEqual([run('payment unknown'), undefined]);
+      expect(policies).toContainEqual([run('payment asked'), 'ask']);
+      expect(policies).toContainEqual([run('payment failed'), 'fail']);
+      const asked = await cloister.questions({ run: run('payment asked'), all: true });
+      expect(asked.map(({ args, state, indeterminate }) => [args['what'], state, indeterminate])).toEqual([
+        ['tea', 'allowed', true],
+        ['milk', 'denied', true],
+      ]);
+      const { cells } = await cloister.show(run('payment failed'));
+      expect(cells.map(({ agent, outcome }) => [agent, outcome?.failure?.code])).toContainEqual([
+        'payer',
+        'indeterminate',
+      ]);
+    });
+
+    test.for([
+      ['continue', 'completed'],
+      ['ask', 'completed'],
+      ['fail', 'failed'],
+    ] as const)('is resumed by the policy "%s"', async ([policy, payer]) => {
+      const { cloister, run } = await openCopy(format, policy);
+      const session = answerPayments(await cloister.resume(run('payment killed')));
+      expect((await session.outcome).output).toContain(`Result from payer (status: ${payer}).`);
+      const asked = await cloister.questions({ run: session.run, all: true });
+      expect(asked.map(({ state }) => state)).toEqual(policy === 'ask' ? ['allowed', 'denied'] : []);
+      expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
+      expect(await cloister.replay(session.run)).toMatchObject({ differences: [], ok: true });
+    });
+  },
+);
 
 const newest = `format-${recordFormats.newest}`;
 

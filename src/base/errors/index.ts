@@ -5,6 +5,7 @@ import type { ErrorClass } from './error-entry.ts';
 import { limitBehind } from './limit-name.ts';
 import type { LimitName } from './limit-name.ts';
 import { errorText1 } from './recorded-text.ts';
+import { storageErrors } from './storage.ts';
 
 export { errorCatalogue } from './catalogue.ts';
 export type { ErrorCode } from './catalogue.ts';
@@ -40,6 +41,13 @@ export const publicFailure = (failure: Failure): PublicFailure => {
   const limit = limitBehind(failure);
   return { code: failure.code, class: kind, summary, suggestion, ...(limit === undefined ? {} : { limit }) };
 };
+
+/** Whether the log of a run can hold this code: formats name those that it can. */
+export const isRecordedCode = (code: ErrorCode): boolean => !Object.hasOwn(storageErrors, code);
+
+/** What a log holds of an error that a tool or a model threw; null if that is not one of its own. */
+export const recordedFailure = (error: unknown): Failure | null =>
+  error instanceof CloisterError && isRecordedCode(error.code) ? error.failure : null;
 
 /** Whether the runtime writes the detail about the run's own answer: nothing in it comes from a service of the operator. */
 export const isDetailOfAnswer = (code: ErrorCode): boolean => code === 'plan_invalid';

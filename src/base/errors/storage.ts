@@ -1,5 +1,5 @@
-// Failures of work on whole runs: deleting, archiving, importing. No run does that, so no run records these codes, and they do not
-// belong to the format of records.
+// Failures of work on whole runs: deleting, archiving, importing. They do not belong to the format of records: if the tool of an agent
+// does such work and throws one of them, what is recorded is that the tool failed, with its words (`recordedFailure`).
 import { errorEntry } from './error-entry.ts';
 import type { ErrorEntry } from './error-entry.ts';
 

@@ -1,5 +1,5 @@
 // Runs one step: hold, durable intent, slot, work with a timeout, settlement.
-import { CloisterError } from '#base';
+import { CloisterError, recordedFailure } from '#base';
 import type { CellId, Failure, Json, Semaphore } from '#base';
 import type {
   Agent,
@@ -338,10 +338,8 @@ export class StepRunner implements StepContext {
 const pieceChars = 1_000_000;
 
 /** Turns a thrown value into a failure. A foreign error's own message becomes the detail. */
-const toFailure = (error: unknown): Failure => {
-  if (error instanceof CloisterError) return error.failure;
-  return { code: 'tool_failed', detail: describeThrown(error) };
-};
+const toFailure = (error: unknown): Failure =>
+  recordedFailure(error) ?? { code: 'tool_failed', detail: describeThrown(error) };
 
 /** Any value can be thrown, even one that cannot be converted to text. */
 const describeThrown = (error: unknown): string => {

@@ -1,5 +1,5 @@
 // Maps a provider's error to an error code. The provider's own message becomes the detail, which reaches no other cell.
-import { CloisterError } from '#base';
+import { recordedFailure } from '#base';
 import type { ErrorCode, Failure } from '#base';
 
 /** `refusedUnprocessed`: the provider did no work, so the attempt cost nothing. */
@@ -18,11 +18,8 @@ type ApiError = {
 export type RequestStage = 'sent' | 'accepted' | 'replying';
 
 export const modelFailure = (error: unknown, stage: RequestStage): ModelFailure => {
-  if (error instanceof CloisterError)
-    return {
-      failure: error.failure,
-      refusedUnprocessed: unsentCodes.includes(error.code),
-    };
+  const own = recordedFailure(error);
+  if (own !== null) return { failure: own, refusedUnprocessed: unsentCodes.includes(own.code) };
   const { message, statusCode, responseHeaders } = (
     typeof error === 'object' && error !== null ? error : { message: String(error) }
   ) as ApiError;

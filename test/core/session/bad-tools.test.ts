@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openCloister } from 'cloister';
+import { CloisterError, openCloister } from 'cloister';
 import { rehearse } from '#testkit';
 import { agent, always, ask, call, calls, lastResults, lines, ofType, runUntilSettled, tool, world } from './driver.ts';
 
@@ -49,6 +49,7 @@ test.for<[title: string, execute: any, code: string, words: string]>([
     'tool_failed',
     '',
   ],
+  ['throws an error of work on whole runs', throws(new CloisterError('run_kept', 'Pinned.')), 'tool_failed', 'Pinned.'],
   ['rejects with a number', () => Promise.reject(7), 'tool_failed', '7'],
   ['returns undefined', () => undefined, 'tool_output', 'It returned undefined.'],
   ['returns a function', () => () => 'x', 'tool_output', 'It returned function.'],
