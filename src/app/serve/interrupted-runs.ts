@@ -1,9 +1,10 @@
-// Resumes the runs that a crash, or a disk that failed, has interrupted.
+// Resumes the runs that a crash, or a disk that failed, has interrupted, here or in another process of the workspace.
 //
+//   resumes-without-being-told. It looks again and again: nobody tells a server that another one died, or has left a run.
 //   resumes-own-runs-only. Those of callers that have a token here, with agents that are served here.
 //   resumes-by-caller. Oldest first, each in its caller's own slots: no caller's runs wait for those of another caller.
 //   resumes-with-back-off. A run that was resumed recently waits, and twice as long each time, so that a run that takes the process
-//       down does not do so again and again.
+//       down does not do so again and again. A clock that was set back makes no wait longer.
 import { CloisterError } from '#base';
 import type { ErrorCode, RunId } from '#base';
 import type { Caller, Clock, Cloister, RunSummary } from '#contracts';
@@ -30,12 +31,16 @@ type ResumerPorts = {
   readonly resumeAttempted?: ((attempt: ResumeAttempt) => void) | undefined;
 };
 
+type BackOff = { readonly times: number; readonly until: number; readonly ms: number };
+
 export class InterruptedRunResumer {
   readonly #ports: ResumerPorts;
   /** Runs that cannot be resumed, whatever happens: their agent has changed, or their client's tools are gone. */
   readonly #unresumable = new Set<RunId>();
   /** Runs that are being resumed, or wait for a slot or for an older run of their caller. */
   readonly #inProgress = new Set<RunId>();
+  /** Those that wait because they were resumed recently, since `times` resumes. */
+  readonly #backOffs = new Map<RunId, BackOff>();
   readonly #stop = new AbortController();
   #isStarted = false;
   #stopTimer: (() => void) | null = null;
@@ -57,15 +62,17 @@ export class InterruptedRunResumer {
     if (this.#isStarted) void this.resume();
   }
 
-  /** A run that something was asked of could not be resumed. If that may go away by itself, it is tried again. Throws the error. */
-  noteFailure(error: unknown): never {
-    if (this.#isStarted && error instanceof CloisterError && transientCodes.includes(error.code)) this.resumeLater();
-    throw error;
+  /** A run that something was asked of could not be resumed. Returns whether that may go away by itself; then it is tried again. */
+  noteFailure(error: unknown): boolean {
+    if (this.#isStarted && isTransient(error)) this.resumeLater();
+    return isTransient(error);
   }
 
   /** Resumes what is there. Never rejects. */
   async resume(): Promise<void> {
     if (this.#isStopped) return;
+    // probe: look-again
+    if (this.#isStarted) this.resumeLater(lookMs);
     try {
       const runs = (await this.#ports.cloister.runs({ open: true })).filter((run) => this.#mayResume(run)).toReversed();
       for (const { run } of runs) this.#inProgress.add(run);
@@ -109,8 +116,22 @@ export class InterruptedRunResumer {
       !isLive(run) &&
       tokens.entry({ name: caller }) !== undefined &&
       !this.#unresumable.has(run) &&
-      !this.#inProgress.has(run)
+      !this.#inProgress.has(run) &&
+      !this.#waits(run)
     );
+  }
+
+  /** Its log is not read again before its time has come. */
+  #waits(run: RunId): boolean {
+    const left = this.#left(this.#backOffs.get(run));
+    if (left > 0) this.resumeLater(left);
+    return left > 0;
+  }
+
+  #left(backOff: BackOff | undefined): number {
+    const left = (backOff?.until ?? 0) - this.#ports.clock.now();
+    // More than all of it is left if the clock was set back.
+    return backOff === undefined || left > backOff.ms ? 0 : Math.max(0, left);
   }
 
   async #resumeInOrder(runs: readonly RunSummary[]): Promise<void> {
@@ -127,16 +148,16 @@ export class InterruptedRunResumer {
     const caller = summary.caller ?? '';
     const { cloister, resume, resumeAttempted } = this.#ports;
     try {
-      const wait = this.#backOff(await cloister.resumeTimes(run));
+      const wait = this.#backOff(run, await cloister.resumeTimes(run));
       if (wait > 0) return wait;
       await resume({ name: caller }, run, this.#stop.signal);
+      this.#backOffs.delete(run);
       resumeAttempted?.({ run, caller, agent, code: null });
       return 0;
     } catch (error) {
       const code = error instanceof CloisterError ? error.code : 'defect';
-      // Somebody else has it, or it has ended meanwhile.
-      if (this.#isStopped || code === 'run_owned' || code === 'run_ended' || code === 'run_unknown') return 0;
-      if (transientCodes.includes(code)) return retryMs;
+      if (this.#isStopped || isGone(code)) return 0;
+      if (isTransient(error)) return retryMs;
       this.#unresumable.add(run);
       resumeAttempted?.({ run, caller, agent, code: (await this.#isStale(run, code)) ? 'question_stale' : code });
       return 0;
@@ -148,13 +169,23 @@ export class InterruptedRunResumer {
     return code === 'replay_differs' && (await this.#ports.cloister.questions({ run }).catch(() => [])).length > 0;
   }
 
-  #backOff(resumedAt: readonly number[]): number {
+  #backOff(run: RunId, resumedAt: readonly number[]): number {
     const now = this.#ports.clock.now();
     const recent = resumedAt.filter((at) => at > now - rememberedMs);
     const last = recent.at(-1);
-    return last === undefined ? 0 : Math.max(0, last + firstWaitMs * 2 ** (recent.length - 1) - now);
+    if (last === undefined) return 0;
+    const [times, ms] = [resumedAt.length, firstWaitMs * 2 ** (recent.length - 1)];
+    const known = this.#backOffs.get(run);
+    // A time in the future is of a clock that was set back.
+    const backOff = known?.times === times ? known : { times, ms, until: Math.min(last, now) + ms };
+    this.#backOffs.set(run, backOff);
+    return this.#left(backOff);
   }
 }
+
+/** Somebody else has the run, or it has ended. */
+export const isGone = (code: ErrorCode): boolean =>
+  code === 'run_owned' || code === 'run_ended' || code === 'run_unknown';
 
 /** These may go away by themselves. */
 const transientCodes: readonly ErrorCode[] = [
@@ -165,4 +196,6 @@ const transientCodes: readonly ErrorCode[] = [
   'server_stopping',
 ];
 
-const [retryMs, firstWaitMs, rememberedMs] = [10_000, 10_000, 3_600_000];
+const isTransient = (error: unknown): boolean => error instanceof CloisterError && transientCodes.includes(error.code);
+
+const [lookMs, retryMs, firstWaitMs, rememberedMs] = [10_000, 10_000, 10_000, 3_600_000];

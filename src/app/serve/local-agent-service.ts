@@ -121,7 +121,10 @@ export class LocalAgentService implements AgentService {
       follow: (caller, run, options) => this.#keyed.follow(caller, () => this.find(caller, run), options),
       withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
       resume: async (caller, run) => {
-        await this.#resumeDetached(caller, run).catch((error: unknown) => this.#resumer.noteFailure(error));
+        await this.#resumeDetached(caller, run).catch((error: unknown) => {
+          this.#resumer.noteFailure(error);
+          throw error;
+        });
         return this.#live.get(run)?.session;
       },
     });
@@ -268,7 +271,10 @@ export class LocalAgentService implements AgentService {
     refuseAnswerCommand(command);
     const { summary } = await this.find(caller, run);
     const session = this.#live.get(summary.run)?.session;
-    if (session === undefined) return signalRun({ ...this.#ports, caller, resumer: this.#resumer }, summary, command);
+    if (session === undefined) {
+      const resume = (): Promise<unknown> => this.#resumeDetached(caller, summary.run);
+      return signalRun({ ...this.#ports, caller, resumer: this.#resumer, resume }, summary, command);
+    }
     const resident = givesWork[command.do] ? this.#live.get(summary.run)?.resident : undefined;
     // probe: letter-send
     const act = async (): Promise<RunCommandResults[K]> => {

@@ -160,7 +160,7 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     tag: 'runs',
     summary: 'Cancel a run, including everything it has started',
     description:
-      'If another process of this workspace runs it, that process is asked to; an interrupted run is cancelled when it is resumed.',
+      'If another process of this workspace runs it, that process is asked to. An interrupted run continues in order to end; if it cannot, the reply is 409.',
     replies: { 202: jsonReply('The run is being cancelled.', begunShape), 409: notRunningReply },
     answer: async (call) => acceptedReply((await commandRun(service, call, { do: 'cancel' })).summary),
   }),

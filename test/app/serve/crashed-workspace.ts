@@ -9,14 +9,14 @@ import { newTemporaryFolder } from '../../isolation/temporary-folder.ts';
 import { gatedAgent } from './gated-agent.ts';
 
 export const workspaceToCrash = async (
-  caller: string,
+  caller: string | undefined,
 ): Promise<{ readonly workspace: string; readonly agents: Agent[]; readonly run: string; crash(): void }> => {
   const workspace = newTemporaryFolder();
   onTestFinished(() => rmSync(workspace, { recursive: true, force: true }));
   const { agent, gate } = gatedAgent('lead');
   gate.open();
   const cloister = await openCloister({ workspace, agents: [agent] });
-  const { run } = await cloister.run('lead', 'Go.', { caller }).outcome;
+  const { run } = await cloister.run('lead', 'Go.', caller === undefined ? {} : { caller }).outcome;
   await cloister.close();
   const crash = (): void => {
     using database = new DatabaseSync(join(workspace, 'cloister.db'));

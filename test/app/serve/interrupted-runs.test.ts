@@ -9,6 +9,7 @@ import type { RunSummary } from '#contracts';
 import { defineAgent, openCloister, openServer } from 'cloister';
 import type { ServerLine } from 'cloister';
 import { rehearse, virtualClock } from '#testkit';
+import type { VirtualClock } from '#testkit';
 import type { ResumeAttempt } from '#app/serve';
 import { InterruptedRunResumer } from '#testing/app/serve';
 import { newTemporaryFolder } from '../../isolation/temporary-folder.ts';
@@ -111,11 +112,17 @@ type ResumerSetup = {
   /** When each run was resumed before. */
   readonly resumedAt?: Readonly<Record<string, readonly number[]>>;
   readonly resume?: (run: string, signal: AbortSignal) => Promise<void>;
+  readonly clock?: VirtualClock;
 };
 
 /** `tries`: each attempt to resume, with its time. */
-const openResumer = ({ runs = [summary('r1')], resumedAt = {}, resume = async () => undefined }: ResumerSetup) => {
-  const clock = virtualClock(1_000_000);
+const openResumer = ({
+  runs = [summary('r1')],
+  resumedAt = {},
+  resume = async () => undefined,
+  clock = virtualClock(1_000_000),
+}: ResumerSetup) => {
+  let timesRead = 0;
   const tries: [run: string, at: number][] = [];
   const resumed = new Set<string>();
   const attempts: ResumeAttempt[] = [];
@@ -127,7 +134,10 @@ const openResumer = ({ runs = [summary('r1')], resumedAt = {}, resume = async ()
           .filter(({ run }) => !resumed.has(run))
           .toSorted((one, other) => one.startedAt - other.startedAt)
           .toReversed(),
-      resumeTimes: async (run) => resumedAt[run] ?? [],
+      resumeTimes: async (run) => {
+        timesRead += 1;
+        return resumedAt[run] ?? [];
+      },
       questions: async () => [],
     },
     agents: ['lead'],
@@ -141,7 +151,7 @@ const openResumer = ({ runs = [summary('r1')], resumedAt = {}, resume = async ()
     resumeAttempted: (attempt) => attempts.push(attempt),
   });
   onTestFinished(() => resumer.stop());
-  return { resumer, clock, tries, attempts };
+  return { resumer, clock, tries, attempts, timesRead: () => timesRead };
 };
 
 /** Fails with these codes, one after the other, and then no more. */
@@ -225,6 +235,44 @@ test('a retry is not lost while a run waits for a slot', async () => {
   expect(tries.map(([run]) => run)).toEqual(['r1', 'r2']);
   slot.resolve();
   await done;
+});
+
+// invariant: resumes-without-being-told
+test('runs that another process leaves later are found, and nothing is looked for any more when the server stops', async () => {
+  const runs: RunSummary[] = [];
+  const { resumer, clock, tries } = openResumer({ runs });
+  resumer.start();
+  await clock.advance(25_000);
+  runs.push(summary('r1'));
+  await clock.advance(10_000);
+  expect(tries.map(([run]) => run)).toEqual(['r1']);
+  resumer.stop();
+  expect(clock.waiting).toBe(0);
+});
+
+test('a clock that was set back by a day makes no run wait longer, whenever that happens', async () => {
+  const ahead = openResumer({ resumedAt: { r1: [1_000_000 + 86_400_000] } });
+  await ahead.resumer.resume();
+  expect(ahead.tries).toEqual([]);
+  await ahead.clock.advance(10_000);
+  expect(ahead.tries).toEqual([['r1', 1_010_000]]);
+  let setBackMs = 0;
+  const virtual = virtualClock(100_000_000);
+  const clock = { ...virtual, now: () => virtual.now() - setBackMs };
+  const waits = openResumer({ clock, resumedAt: { r1: [99_999_000] } });
+  await waits.resumer.resume();
+  setBackMs = 86_400_000;
+  await virtual.advance(9_000);
+  expect(waits.tries).toHaveLength(1);
+});
+
+test('the log of a run that waits because of back-off is not read again until then', async () => {
+  const { resumer, clock, tries, timesRead } = openResumer({ resumedAt: { r1: [970_000, 980_000, 990_000, 999_000] } });
+  resumer.start();
+  await clock.advance(78_999);
+  expect([tries.length, timesRead()]).toEqual([0, 1]);
+  await clock.advance(1);
+  expect(tries).toEqual([['r1', 1_079_000]]);
 });
 
 test('when the server stops, runs leave the queue and stay as they are', async () => {

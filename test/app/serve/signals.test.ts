@@ -4,16 +4,23 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '#adapters/stores';
 import { sha256 } from '#base';
 import type { RunId } from '#base';
-import { openCloister, openServer } from 'cloister';
+import { defineAgent, openCloister, openServer } from 'cloister';
+import { rehearse } from 'cloister/testkit';
 import { newTemporaryFolder } from '../../isolation/temporary-folder.ts';
 import { workspaceToCrash } from './crashed-workspace.ts';
 import { gatedAgent } from './gated-agent.ts';
 
-const [ann, bob, eye] = ['ann'.padEnd(40, 'x'), 'bob'.padEnd(40, 'x'), 'eye'.padEnd(40, 'x')];
+const [ann, bob, eye, op] = ['ann', 'bob', 'eye', 'op'].map((name) => name.padEnd(40, 'x')) as [
+  string,
+  string,
+  string,
+  string,
+];
 const tokens = [
   { name: 'ann', sha256: sha256(ann) },
   { name: 'bob', sha256: sha256(bob) },
   { name: 'ann', sha256: sha256(eye), may: ['watch'] as const },
+  { name: 'op', sha256: sha256(op), operator: true },
 ];
 
 const serve = async (workspace: string, agents = [gatedAgent('lead').agent], resumeInterrupted = false) => {
@@ -97,20 +104,37 @@ test('messages through another server arrive once, with the id that was told; an
   expect(new Set(sent.map(({ id }) => id))).toEqual(new Set([first.body.message, second.body.message]));
 });
 
-test('an interrupted run is cancelled when somebody resumes it', async () => {
+// invariant: asked-to-end-ends
+test.for([
+  ['of a caller', 'ann', ann],
+  ['of the command line, by the operator', undefined, op],
+] as const)('an interrupted run %s is cancelled, also where none is resumed by itself', async ([, caller, token]) => {
+  const { workspace, agents, run, crash } = await workspaceToCrash(caller);
+  crash();
+  const { cloister, post } = await serve(workspace, agents);
+  expect(await post(`/v1/runs/${run}/cancel`, {}, { token })).toMatchObject({ status: 202 });
+  expect(await whenEnded(cloister, run)).toBe('cancelled');
+});
+
+test('who cancels an interrupted run that cannot continue is told so, and that it can be deleted', async () => {
   const { workspace, agents, run, crash } = await workspaceToCrash('ann');
   crash();
-  const waiting = await serve(workspace, agents);
-  expect(await waiting.post(`/v1/runs/${run}/cancel`)).toMatchObject({ status: 202 });
-  expect(await waiting.cloister.runs({ run })).toMatchObject([{ state: 'interrupted' }]);
-  await waiting.post(`/v1/runs/${run}/resume`);
-  expect(await whenEnded(waiting.cloister, run)).toBe('cancelled');
+  const models = [rehearse([{ reply: 'Done.' }]).model];
+  const other = defineAgent({ name: 'lead', description: 'Waits.', prompt: 'Wait no more.', models });
+  const changed = await serve(workspace, [other]);
+  const refused = await changed.post(`/v1/runs/${run}/cancel`);
+  expect(refused).toMatchObject({ status: 409, body: { error: { code: 'cell_ended' } } });
+  expect(JSON.stringify(refused.body)).toContain(`DELETE /v1/runs/${run}?force=true`);
+  expect(await changed.cloister.runs({ run })).toMatchObject([{ state: 'interrupted' }]);
+  // What was asked is stored: whoever can continue the run ends it.
+  const unchanged = await serve(workspace, agents, true);
+  expect(await whenEnded(unchanged.cloister, run)).toBe('cancelled');
 });
 
 test('a server that resumes interrupted runs resumes one at once when something is asked of it', async () => {
   const { workspace, agents, run, crash } = await workspaceToCrash('ann');
-  const resuming = await serve(workspace, agents, true);
+  const { cloister, post } = await serve(workspace, agents, true);
   crash();
-  expect(await resuming.post(`/v1/runs/${run}/cancel`)).toMatchObject({ status: 202 });
-  expect(await whenEnded(resuming.cloister, run)).toBe('cancelled');
+  expect(await post(`/v1/runs/${run}/messages`, { text: 'Hello.' })).toMatchObject({ status: 202 });
+  expect(await whenEnded(cloister, run)).toBe('completed');
 });
