@@ -174,7 +174,7 @@ const openService = (
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
     clock,
     ...(checkTopology === undefined ? {} : { checkTopology: once(checkTopology) }),
-    runLost: () => void readiness.problems(),
+    runLost: () => void readiness.lookAgain(),
     ...(log === undefined
       ? {}
       : {

@@ -122,7 +122,9 @@ export class LocalRunSession implements TeamSession, RunListener {
   /** A run starts shortly after it was requested; nothing is recorded before that. Rejects if that failed, also after the end. */
   async durable(): Promise<void> {
     if (this.#log === undefined && !this.ended) await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
-    await this.#log?.durable();
+    // probe: durable-without-log
+    if (this.#log === undefined) await this.outcome;
+    else await this.#log.durable();
   }
 
   get resident(): boolean {

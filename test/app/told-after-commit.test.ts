@@ -14,15 +14,23 @@ import { LocalAgentService, slotLimitsFor, SlotQueue, TokenRegistry } from '#app
 const heldStore = () => {
   const inner = memoryStore();
   const logs: HeldLog[] = [];
+  let isFull = false;
   const store: Store = {
     ...inner,
     acquireRun: async (run, options) => {
+      if (isFull) throw new CloisterError('store_failed', 'The disk is full.');
       const log = new HeldLog(await inner.acquireRun(run, options));
       logs.push(log);
       return log;
     },
   };
-  return { store, commit: () => logs.forEach((log) => log.commit()), fail: () => logs.forEach((log) => log.fail()) };
+  const fill = (): void => void (isFull = true);
+  return {
+    store,
+    fill,
+    commit: () => logs.forEach((log) => log.commit()),
+    fail: () => logs.forEach((log) => log.fail()),
+  };
 };
 
 class HeldLog implements RunLog {
@@ -151,8 +159,35 @@ test('what could not be written is never told', async () => {
 
 // invariant: receipt-after-commit
 test('a caller learns the id of a run, and of a message, only when they are on disk', async () => {
-  const { cloister, clock, commit } = open();
-  const caller = { name: 'ann' };
+  const { cloister, service, commit } = openService();
+  let told: string | null = null;
+  const started = service
+    .startRun(ann, { agent: 'lead', input: 'Go.', resident: true })
+    .then(({ run }) => (told = run));
+  await settled();
+  expect(told).toBeNull();
+  commit();
+  await started;
+  expect((await cloister.runs()).map(({ run }) => run)).toEqual([told]);
+});
+
+// invariant: receipt-after-commit
+test('a run that could not begin, because the disk was full by then, has no receipt', async () => {
+  const { cloister, service, fill, commit } = openService();
+  fill();
+  commit();
+  const refused = { code: 'store_failed' };
+  await expect(service.startRun(ann, { agent: 'lead', input: 'Go.' })).rejects.toMatchObject(refused);
+  await expect(service.startRun(ann, { agent: 'lead', input: 'Go.', key: 'k1' })).rejects.toMatchObject(refused);
+  await expect(cloister.run('lead', 'Go.').durable()).rejects.toMatchObject(refused);
+  expect([await cloister.runs(), service.running]).toEqual([[], 0]);
+});
+
+const ann = { name: 'ann' };
+
+const openService = () => {
+  const opened = open();
+  const { cloister, clock } = opened;
   const service = new LocalAgentService({
     cloister,
     agents: ['lead'],
@@ -161,13 +196,5 @@ test('a caller learns the id of a run, and of a message, only when they are on d
     clients: { system: false, tools: false, activity: false, compat: false },
     clock,
   });
-  let told: string | null = null;
-  const started = service
-    .startRun(caller, { agent: 'lead', input: 'Go.', resident: true })
-    .then(({ run }) => (told = run));
-  await settled();
-  expect(told).toBeNull();
-  commit();
-  await started;
-  expect((await cloister.runs()).map(({ run }) => run)).toEqual([told]);
-});
+  return { ...opened, service };
+};

@@ -3,6 +3,8 @@
 //   writer-one-batch-in-flight. Items that arrive meanwhile wait in the next batch, so one sync covers them all.
 //   writer-batch-keeps-process. A batch in flight keeps the process alive; an idle writer does not.
 //   writer-answers-every-batch. Even when the thread dies.
+//   writer-releases-later. Runs whose release was in a failed batch are released with the next one: otherwise they would be owned by
+//       this process for as long as it lives, with nobody on them.
 //   writer-close-reaches-thread. Once anything was posted, closing always reaches a thread.
 import type { RunId } from '#base';
 import type { Ack, Item, ToWorker } from './messages.ts';
@@ -59,6 +61,7 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
   let closed = false;
   let posted = false;
   let transactions = 0;
+  const unreleased = new Set<RunId>();
 
   const settle = (ack: Ack): void => {
     const batch = inFlight;
@@ -66,6 +69,12 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     thread?.port.unref();
     if (batch === undefined) return;
     transactions = ack.transactions;
+    for (const item of batch.items) {
+      if (item.do !== 'release') continue;
+      // probe: release-again
+      if (ack.failure === null) unreleased.delete(item.run);
+      else unreleased.add(item.run);
+    }
     notify(batch, ack, listener);
     batch.ack = ack;
     batch.settle(ack);
@@ -88,6 +97,8 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     if (waiting === undefined || inFlight !== undefined) return;
     inFlight = waiting;
     waiting = undefined;
+    // First, because the batch may acquire one of them again.
+    inFlight.items.unshift(...[...unreleased].map((run) => ({ do: 'release', run }) as const));
     if (closed) {
       settle({ ...failedAck('The store is closed.'), transactions });
       return;

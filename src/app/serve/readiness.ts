@@ -33,6 +33,12 @@ export class ReadinessCheck {
     this.#stopTimer?.();
   }
 
+  /** At once: something has just gone wrong. */
+  lookAgain(): Promise<readonly string[]> {
+    this.#latest = null;
+    return this.problems();
+  }
+
   /** What keeps the server from taking work, in words; empty: nothing. Never rejects. */
   problems(): Promise<readonly string[]> {
     const now = this.#ports.clock.now();

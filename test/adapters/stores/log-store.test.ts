@@ -159,6 +159,32 @@ describe('a run that could not be released when it ended is released when the st
   });
 });
 
+// invariant: writer-releases-later
+test.for([
+  ['its commit failed', ['kept', 'refused']],
+  ['its commit failed, and so do the next two', ['kept', 'refused', 'refused', 'refused']],
+  ['its commit was kept, and said to have failed', ['kept', 'kept, and said to have failed']],
+] as const)(
+  'a run that could not be released is released with the next thing that is written: %s',
+  async ([, fate]) => {
+    const disk = newMapDisk();
+    const [run, later] = [newRun(), newRun()];
+    const store = openStoreWithFates(disk, fate);
+    const log = await store.acquireRun(run);
+    await expect(log.close()).rejects.toMatchObject({ code: 'store_failed' });
+    const write = () => store.putBlob(new Uint8Array([1]));
+    for (const next of fate.slice(2)) await expect(write(), next).rejects.toMatchObject({ code: 'store_failed' });
+    await write();
+    const other = openMapStore(disk);
+    await (await other.acquireRun(run)).close();
+    // It can also be what the store itself wants next, and is owned then.
+    const again = await store.acquireRun(run);
+    await (await store.acquireRun(later)).close();
+    await expect(other.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
+    await again.close();
+  },
+);
+
 test('a store that wrote nothing needs no thread to close', async () => {
   const disk = newMapDisk();
   let commits = 0;

@@ -106,6 +106,13 @@ test('however often it is asked, it looks once a second', async () => {
   expect(looks()).toBe(2);
 });
 
+test('after something has gone wrong it looks at once', async () => {
+  const { readiness, looks } = checkWith(async () => undefined);
+  void readiness.problems();
+  void readiness.lookAgain();
+  expect(looks()).toBe(2);
+});
+
 test('a store that does not answer counts as not ready after two seconds', async () => {
   const { clock, readiness } = checkWith(() => new Promise(() => undefined));
   const problems = readiness.problems();
