@@ -123,8 +123,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   async durable(): Promise<void> {
     if (this.#log === undefined && !this.ended) await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
     // probe: durable-without-log
-    if (this.#log === undefined) await this.outcome;
-    else await this.#log.durable();
+    await (this.#log === undefined ? this.outcome : this.#log.durable());
   }
 
   get resident(): boolean {

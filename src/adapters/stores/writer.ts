@@ -57,9 +57,7 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
   let thread: { readonly port: Thread; readonly ended: Promise<void> } | undefined;
   let waiting: Batch | undefined;
   let inFlight: Batch | undefined;
-  let scheduled = false;
-  let closed = false;
-  let posted = false;
+  let [scheduled, closed, posted] = [false, false, false];
   let transactions = 0;
   const unreleased = new Set<RunId>();
 
@@ -69,12 +67,7 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     thread?.port.unref();
     if (batch === undefined) return;
     transactions = ack.transactions;
-    for (const item of batch.items) {
-      if (item.do !== 'release') continue;
-      // probe: release-again
-      if (ack.failure === null) unreleased.delete(item.run);
-      else unreleased.add(item.run);
-    }
+    noteReleases(batch, ack, unreleased);
     notify(batch, ack, listener);
     batch.ack = ack;
     batch.settle(ack);
@@ -97,8 +90,7 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     if (waiting === undefined || inFlight !== undefined) return;
     inFlight = waiting;
     waiting = undefined;
-    // First, because the batch may acquire one of them again.
-    inFlight.items.unshift(...[...unreleased].map((run) => ({ do: 'release', run }) as const));
+    inFlight.items.unshift(...releasesOf(unreleased));
     if (closed) {
       settle({ ...failedAck('The store is closed.'), transactions });
       return;
@@ -139,6 +131,19 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
 
 /** A batch of this size is posted immediately; the thread writes it while the next one fills. */
 const batchItemsMax = 64;
+
+/** They come first, because the batch may acquire one of the runs again. */
+const releasesOf = (runs: ReadonlySet<RunId>): readonly Item[] => [...runs].map((run) => ({ do: 'release', run }));
+
+/** Which runs are still to be released. */
+const noteReleases = ({ items }: Batch, { failure }: Ack, unreleased: Set<RunId>): void => {
+  for (const item of items) {
+    if (item.do !== 'release') continue;
+    // probe: release-again
+    if (failure === null) unreleased.delete(item.run);
+    else unreleased.add(item.run);
+  }
+};
 
 /** Consecutive items of one run stay together, so that the start of a fork is written completely or not at all. */
 const isFull = ({ items }: Batch, next: Item): boolean => {

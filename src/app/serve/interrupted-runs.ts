@@ -68,6 +68,12 @@ export class InterruptedRunResumer {
     return isTransient(error);
   }
 
+  /** The same, for whoever must know of the error. */
+  rethrow(error: unknown): never {
+    this.noteFailure(error);
+    throw error;
+  }
+
   /** Resumes what is there. Never rejects. */
   async resume(): Promise<void> {
     if (this.#isStopped) return;

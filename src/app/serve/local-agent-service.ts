@@ -121,10 +121,7 @@ export class LocalAgentService implements AgentService {
       follow: (caller, run, options) => this.#keyed.follow(caller, () => this.find(caller, run), options),
       withSlot: (run, answer, signal) => this.#live.withSlot(run, answer, signal),
       resume: async (caller, run) => {
-        await this.#resumeDetached(caller, run).catch((error: unknown) => {
-          this.#resumer.noteFailure(error);
-          throw error;
-        });
+        await this.#resumeDetached(caller, run).catch((error: unknown) => this.#resumer.rethrow(error));
         return this.#live.get(run)?.session;
       },
     });
@@ -271,10 +268,9 @@ export class LocalAgentService implements AgentService {
     refuseAnswerCommand(command);
     const { summary } = await this.find(caller, run);
     const session = this.#live.get(summary.run)?.session;
-    if (session === undefined) {
-      const resume = (): Promise<unknown> => this.#resumeDetached(caller, summary.run);
+    const resume = (): Promise<unknown> => this.#resumeDetached(caller, summary.run);
+    if (session === undefined)
       return signalRun({ ...this.#ports, caller, resumer: this.#resumer, resume }, summary, command);
-    }
     const resident = givesWork[command.do] ? this.#live.get(summary.run)?.resident : undefined;
     // probe: letter-send
     const act = async (): Promise<RunCommandResults[K]> => {
