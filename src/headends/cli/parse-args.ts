@@ -98,6 +98,8 @@ const buildProgram = (
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print help for a command')
     .addHelpText('after', helpEnd)
+    // Otherwise options are given to the first command that knows them, not to the one that they follow.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void (captured.out += text),

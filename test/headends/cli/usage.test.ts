@@ -177,6 +177,13 @@ test.each([
   expect(stderr).toMatch(/^error: There is no such (run|cell)[\s\S]*(4f2a9c01d3e5|lead-ab12)/u);
 });
 
+test('options after a command below another one are its own', async () => {
+  const { opened, stdout } = await cli(['runs', 'export', 'last', '--workspace', 'w', '--json']);
+  expect(opened).toEqual([{ workspace: 'w', agents: [] }]);
+  // The scene has no archives.
+  expect(JSON.parse(stdout)).toHaveProperty('error');
+});
+
 test('an empty workspace says how to start', async () => {
   const { code, stdout } = await cli(['runs'], scene(), { behaviour: { runs: [] } });
   expect(code).toBe(0);
