@@ -1,5 +1,5 @@
 // The log of a run as one process writes it. Records which frames were appended and which were acknowledged as durable.
-import type { RunId } from '#base';
+import type { CloisterError, RunId } from '#base';
 import type { Frame, RunLog } from '#contracts';
 import type { Writing } from './history.ts';
 import { never } from './never.ts';
@@ -75,6 +75,12 @@ export class WatchedLog implements RunLog {
       if (!this.#process.alive) return;
       this.#acknowledge(this.#writing.frames.filter(({ no }) => no <= newest).length);
       listener(newest);
+    });
+  }
+
+  onFailure(listener: (error: CloisterError) => void): void {
+    this.#inner.onFailure?.((error) => {
+      if (this.#process.alive) listener(error);
     });
   }
 

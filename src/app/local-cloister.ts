@@ -300,8 +300,9 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#questions.withWaiting(runs);
   }
 
+  /** What could not be written keeps nobody from reading what was. */
   protected override durable(run: RunId): Promise<void> {
-    return this.#runs.durable(run);
+    return this.#runs.durable(run).catch(() => undefined);
   }
 
   get stalls(): StallReport {

@@ -1,4 +1,7 @@
 // The handle that a caller has on a run: commands, events to iterate, an outcome to await.
+//
+//   failed-log-ends-run. A run whose records cannot be written ends at once with that error, also if all of its agents only wait:
+//       somebody can resume what was written.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import { checkOptionType, checkOptions } from '#base/shapes';
@@ -98,6 +101,9 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.#log = log;
     if (log.onCommit === undefined) this.#commit(Infinity);
     else log.onCommit((newest) => this.#commit(newest));
+    // An agent that waits for messages would notice nothing.
+    // probe: failed-log-ends-run
+    log.onFailure?.((error) => live.markBroken(error));
     const early = this.#early;
     this.#early = undefined;
     // If the run was cancelled before it started, no agent is left to receive anything.

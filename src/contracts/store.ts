@@ -1,5 +1,5 @@
 // Storage for frames, large values and files. Adapters: memory and SQLite; memory and jailed folders.
-import type { CellId, Hash, JsonObject, RecordedBy, RunId } from '#base';
+import type { CellId, CloisterError, Hash, JsonObject, RecordedBy, RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord } from './conversation.ts';
 import type { Spent } from './amounts.ts';
 import type { Frame } from './frame.ts';
@@ -17,6 +17,8 @@ export interface RunLog {
    * this run, before `durable` resolves. Absent: a frame is durable as soon as it is appended.
    */
   onCommit?(listener: (newest: number) => void): void;
+  /** Calls the listener once frames could not be made durable: no later one will be. Absent: that cannot happen. */
+  onFailure?(listener: (error: CloisterError) => void): void;
   /** Makes everything durable and releases the run. Step files follow shortly; closing the store waits for them. */
   close(): Promise<void>;
 }

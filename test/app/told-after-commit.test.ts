@@ -24,12 +24,13 @@ const heldStore = () => {
       return log;
     },
   };
-  const fill = (): void => void (isFull = true);
+  const each = (act: (log: HeldLog) => void) => () => logs.forEach(act);
   return {
     store,
-    fill,
-    commit: () => logs.forEach((log) => log.commit()),
-    fail: () => logs.forEach((log) => log.fail()),
+    fill: (): void => void (isFull = true),
+    commit: each((log) => log.commit()),
+    hold: each((log) => log.hold()),
+    fail: each((log) => log.fail()),
   };
 };
 
@@ -37,6 +38,7 @@ class HeldLog implements RunLog {
   readonly #inner: RunLog;
   readonly #frames: Frame[] = [];
   #onCommit: (newest: number) => void = () => undefined;
+  #onFailure: (error: CloisterError) => void = () => undefined;
   #durable = Promise.withResolvers<void>();
   #isHeld = true;
   constructor(inner: RunLog) {
@@ -57,6 +59,9 @@ class HeldLog implements RunLog {
   onCommit(listener: (newest: number) => void): void {
     this.#onCommit = listener;
   }
+  onFailure(listener: (error: CloisterError) => void): void {
+    this.#onFailure = listener;
+  }
   async close(): Promise<void> {
     await this.durable();
     await this.#inner.close();
@@ -66,8 +71,16 @@ class HeldLog implements RunLog {
     for (const frame of this.#frames.splice(0)) this.#write(frame);
     this.#durable.resolve();
   }
+  /** Nothing that comes from now on is written. */
+  hold(): void {
+    this.#isHeld = true;
+    this.#durable = Promise.withResolvers<void>();
+    this.#durable.promise.catch(() => undefined);
+  }
   fail(): void {
-    this.#durable.reject(new CloisterError('store_failed', 'The disk is full.'));
+    const error = new CloisterError('store_failed', 'The disk is full.');
+    this.#durable.reject(error);
+    this.#onFailure(error);
   }
 }
 
@@ -198,3 +211,28 @@ const openService = () => {
   });
   return { ...opened, service };
 };
+
+const idleResident = async () => {
+  const opened = open();
+  const session = await opened.cloister.spawn('lead', { message: 'Go.' });
+  const isIdle = (): boolean => session.agents().some(({ status }) => status === 'waiting');
+  await settled();
+  opened.commit();
+  while (!isIdle()) await settled();
+  opened.hold();
+  return { ...opened, session };
+};
+
+// invariant: failed-log-ends-run
+test('a run whose agents wait for messages ends when its records cannot be written, so that it can be resumed', async () => {
+  const { session, fail } = await idleResident();
+  fail();
+  await expect(session.outcome).rejects.toMatchObject({ code: 'store_failed' });
+});
+
+test('what was written of a run can be read although the rest could not be', async () => {
+  const { session, cloister, fail } = await idleResident();
+  fail();
+  const { events } = await cloister.show(session.run);
+  expect(events.length).toBeGreaterThan(0);
+});

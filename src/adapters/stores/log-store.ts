@@ -173,6 +173,7 @@ class DurableRunLog implements RunLog {
   #waiting: { readonly batch: Batch; readonly promise: Promise<void> } | undefined;
   #committed = -1;
   #onCommit: ((newest: number) => void) | undefined;
+  #onFailure: ((error: CloisterError) => void) | undefined;
   #failure: CloisterError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -217,9 +218,16 @@ class DurableRunLog implements RunLog {
     return (this.#closing ??= this.#release());
   }
 
+  onFailure(listener: (error: CloisterError) => void): void {
+    this.#onFailure = listener;
+    if (this.#failure !== undefined) listener(this.#failure);
+  }
+
   /** From now on nothing more is written, and `durable` rejects with the reason. */
   fail(detail: string): void {
-    this.#failure ??= new CloisterError('store_failed', detail);
+    if (this.#failure !== undefined) return;
+    this.#failure = new CloisterError('store_failed', detail);
+    this.#onFailure?.(this.#failure);
   }
 
   async #wait(batch: Batch): Promise<void> {

@@ -32,6 +32,8 @@ describe('a failed write', () => {
     const [one, other, idle] = [newRun(), newRun(), newRun()];
     const [oneLog, otherLog, idleLog] = await Promise.all([one, other, idle].map(async (run) => store.acquireRun(run)));
     const [make, otherMake] = [framesOf(one), framesOf(other)];
+    const heard: string[] = [];
+    for (const log of [oneLog!, idleLog!]) log.onFailure?.(({ code }) => heard.push(code));
     oneLog!.append(make.open());
     await oneLog!.durable();
 
@@ -39,6 +41,7 @@ describe('a failed write', () => {
     otherLog!.append(otherMake.open());
     await expect(oneLog!.durable()).rejects.toMatchObject(failed);
     await expect(otherLog!.durable()).rejects.toThrow('injected');
+    expect(heard).toEqual(['store_failed']);
 
     oneLog!.append(make.step());
     await expect(oneLog!.durable()).rejects.toMatchObject(failed);
