@@ -61,6 +61,9 @@ const names: Readonly<Record<ToldPiece['what'], string>> = {
   message: 'receipts of messages',
   cancel: 'receipts of cancellations',
   key: 'replies to keys',
+  reused: 'refusals of reused keys',
+  deleting: 'requests to delete',
+  deleted: 'deletions',
 };
 
 type Tried = { readonly problems: readonly string[]; readonly told: readonly ToldPiece[] };
@@ -75,6 +78,7 @@ export const tryClients = async (
   const workspace = join(cwd, 'workspace');
   const told: ToldPiece[] = [];
   const tell = (piece: ToldPiece): void => void told.push(piece);
+  const deletedKeys = new Map<string, string>();
   const visits = 1 + random.whole(most.visits);
   for (let no = 1; no <= visits; no++) {
     const server = await startServer(subject, workspace);
@@ -85,7 +89,7 @@ export const tryClients = async (
       tell(piece);
       dying ??= setTimeout(() => server.kill(), dieAfterMs);
     };
-    await visit({ url: server.url, no, random, tell: tellAndDie });
+    await visit({ url: server.url, no, random, tell: tellAndDie, deletedKeys });
     clearTimeout(dying);
     server.kill();
     await server.ended;
@@ -111,7 +115,7 @@ process.on('exit', () => {
   for (const kill of alive) kill();
 });
 
-const startNode = (args: readonly string[], cwd?: string) => {
+export const startNode = (args: readonly string[], cwd?: string) => {
   const env = { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', HOME: cwd ?? '' };
   const child = spawn(process.execPath, args, {
     env,

@@ -1,65 +1,36 @@
 // npm run soak: one workspace that lives for days of virtual time, while its server is killed, drained and restarted, its disk fills up,
-// and clients keep what they were told. It begins as a workspace of the oldest format. Exit codes as those of the deep lane.
-import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+// runs are deleted, archived, restored and expire, and clients keep what they were told. It begins as a workspace of the oldest format and
+// is migrated on the way. Exit codes as those of the deep lane.
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { buildSubject, repo } from './build-subject.ts';
 import type { Subject } from './build-subject.ts';
 import { startServer } from './clients.ts';
 import { judgeTold } from './client/judge-told.ts';
 import type { ToldPiece } from './client/judge-told.ts';
 import { auditRun, readRuns, visit } from './client/visit.ts';
+import { mountDisk, onFullDisk } from './full-disk.ts';
 import { parseOptions } from './options.ts';
 import { randomFrom } from './random.ts';
 import type { Random } from './random.ts';
+import { doChores, endedRuns, expire, migrate, restoreAll } from './soak-chores.ts';
+import type { ChoreFigures, ChoreWorld } from './soak-chores.ts';
 import { createTempFolder, removeFolder } from './trial.ts';
 
 /** How much later each round is. */
 const [hoursMin, hoursMax] = [1, 12];
 const endWithinMs = 60_000;
-/** Of a disk of its own, which can be filled. */
-const diskMb = 256;
 /** Rounds between two checks of everything that was told. */
 const checkEvery = 5;
+/** Before this round, the workspace has the format that it began with. */
+const migratedIn = 4;
+/** How many of the runs that are gone are looked for at each check. */
+const goneSample = 100;
 
 type Ending = 'killed' | 'drained' | 'full disk';
 
-/** What a soak does between two rounds, beside crashes. Deletions and archives belong here once there are any. */
-export type SoakChore = {
-  readonly name: string;
-  /** Returns the problems as text. No server runs meanwhile. */
-  readonly run: (workspace: string, told: readonly ToldPiece[], random: Random) => Promise<readonly string[]>;
-};
-
-const chores: readonly SoakChore[] = [];
-
 type Figures = { rounds: number; hours: number; runs: number; audits: number; told: number } & Record<Ending, number>;
-
-/** Null: this machine lets nobody mount one. */
-const mountDisk = (folder: string): (() => void) | null => {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMb}m`, 'none', folder], { stdio: 'ignore' });
-    return () => void execFileSync('umount', ['-l', folder], { stdio: 'ignore' });
-  } catch {
-    return null;
-  }
-};
-
-/** Fills the disk until the server has gone without space for a while; the same server must go on afterwards. */
-const fillDisk = async (folder: string, ms: number): Promise<void> => {
-  const ballast = join(folder, 'ballast');
-  try {
-    for (let size = diskMb * 1024 * 1024; size >= 4_096; size = Math.floor(size / 2))
-      try {
-        writeFileSync(ballast, Buffer.alloc(size), { flag: 'a' });
-      } catch {
-        // It does not fit whole; less may.
-      }
-    await new Promise((resolve) => void setTimeout(resolve, ms));
-  } finally {
-    rmSync(ballast, { force: true });
-  }
-};
 
 const oldest = join(repo, 'test/fixtures/workspaces/format-5');
 
@@ -78,10 +49,14 @@ export const soak = async (
   if (existsSync(oldest)) cpSync(oldest, workspace, { recursive: true });
   const random = randomFrom(seed, 'soak');
   const told: ToldPiece[] = [];
+  const deletedKeys = new Map<string, string>();
   const problems: string[] = [];
   const figures: Figures = { rounds: 0, hours: 0, runs: 0, audits: 0, told: 0, killed: 0, drained: 0, 'full disk': 0 };
-  const mark = (): number => statSync(join(workspace, 'cloister.db')).size;
+  const operator = openChores({ subject, workspace, folder, canFill: unmount !== null, random });
   const check = async (earlier: readonly string[]): Promise<void> => {
+    problems.push(...(await restoreAll(operator)));
+    const gone = [...operator.gone].slice(-goneSample);
+    told.push(...gone.map((run) => ({ what: 'deleted', run }) as const));
     const checked = await checkAll(subject, workspace, figures.hours, told, earlier);
     problems.push(...checked.problems);
     figures.audits += checked.audits;
@@ -92,6 +67,8 @@ export const soak = async (
     note(
       `round ${figures.rounds}, day ${day}: ${figures.told} pieces told and found again, ${problems.length} problems`,
     );
+    // Nobody remembers what these runs said.
+    problems.push(...(await expire(operator)));
   };
   try {
     while (Date.now() < until && problems.length === 0) {
@@ -101,23 +78,60 @@ export const soak = async (
         unmount === null ? ['killed', 'drained'] : ['killed', 'killed', 'drained', 'full disk'];
       const ending = pick(random, endings);
       figures[ending]++;
-      const round = { subject, workspace, folder, ending, random, hours: figures.hours, no: figures.rounds };
+      const round = {
+        subject,
+        workspace,
+        folder,
+        ending,
+        random,
+        hours: figures.hours,
+        no: figures.rounds,
+        deletedKeys,
+      };
       problems.push(...(await playRound(round, told)));
-      for (const chore of chores) problems.push(...(await chore.run(workspace, told, random)));
+      for (const piece of told) if (piece.what === 'deleted') operator.gone.add(piece.run);
+      if (figures.rounds === migratedIn) problems.push(...(await migrate(operator)));
+      if (figures.rounds > migratedIn) {
+        const goneBefore = new Set(operator.gone);
+        problems.push(...(await doChores(operator, endedRuns(told))));
+        for (const run of operator.gone) if (!goneBefore.has(run)) told.push({ what: 'deleted', run });
+      }
       if (figures.rounds % checkEvery === 0) await check([]);
     }
     await check(recordedRuns());
-    const mb = (mark() / 1024 / 1024).toFixed(1);
-    const lines = [
-      `${figures.rounds} rounds, ${(figures.hours / 24).toFixed(1)} virtual days: ${figures.killed} servers killed, ${figures.drained} drained, ${figures['full disk']} full disks`,
-      `${figures.told} pieces that clients were told, of ${figures.runs} runs, found again; ${figures.audits} runs audited; cloister.db has ${mb} MB`,
-      ...(unmount === null ? ['no disk could be mounted, so none was filled'] : []),
-    ];
+    const mb = statSync(join(workspace, 'cloister.db')).size / 1024 / 1024;
+    const lines = summaryLines(figures, operator, { mb, deletedByClients: deletedKeys.size });
     return { problems, lines };
   } finally {
     unmount?.();
     removeFolder(folder);
   }
+};
+
+const summaryLines = (
+  { rounds, hours, killed, drained, 'full disk': full, told, runs, audits }: Figures,
+  { figures: done, gone, canFill }: ChoreWorld,
+  { mb, deletedByClients }: { readonly mb: number; readonly deletedByClients: number },
+): readonly string[] => [
+  `${rounds} rounds, ${(hours / 24).toFixed(1)} virtual days: ${killed} servers killed, ${drained} drained, ${full} full disks`,
+  `${told} pieces that clients were told, of ${runs} runs, found again; ${audits} runs audited; cloister.db has ${mb.toFixed(1)} MB`,
+  `${deletedByClients} runs deleted by clients, ${done.deleted} by the operator; ${done.archived} archived, ${done.restored} restored and ${done.moved} imported byte for byte; ${done.expired} expired; ${gone.size} are gone; migrated: ${done.migrated}`,
+  `of these commands, ${done.killed} were killed, and ${done.full} met a full disk`,
+  ...(canFill ? [] : ['no disk could be mounted, so none was filled']),
+];
+
+const openChores = (given: Omit<ChoreWorld, 'gone' | 'archived' | 'figures'>): ChoreWorld => {
+  const figures: ChoreFigures = {
+    archived: 0,
+    restored: 0,
+    moved: 0,
+    deleted: 0,
+    expired: 0,
+    migrated: 0,
+    killed: 0,
+    full: 0,
+  };
+  return { ...given, gone: new Set(), archived: new Map(), figures };
 };
 
 type Round = {
@@ -128,10 +142,11 @@ type Round = {
   readonly random: Random;
   readonly hours: number;
   readonly no: number;
+  readonly deletedKeys: Map<string, string>;
 };
 
 const playRound = async (
-  { subject, workspace, folder, ending, random, hours, no }: Round,
+  { subject, workspace, folder, ending, random, hours, no, deletedKeys }: Round,
   told: ToldPiece[],
 ): Promise<readonly string[]> => {
   const server = await startServer(subject, workspace, hours);
@@ -141,12 +156,12 @@ const playRound = async (
   const tell = (piece: ToldPiece): void => {
     told.push(piece);
     over ??= (async () => {
-      await new Promise((resolve) => void setTimeout(resolve, ms));
-      if (ending === 'full disk') await fillDisk(folder, 500 + ms);
+      await sleep(ms);
+      if (ending === 'full disk') await onFullDisk(folder, () => sleep(500 + ms));
       else server.kill(ending === 'drained' ? 'SIGTERM' : undefined);
     })();
   };
-  await visit({ url: server.url, no, random, tell });
+  await visit({ url: server.url, no, random, tell, deletedKeys });
   await over;
   const own = told.slice(before);
   // A disk that has room again needs no restart.

@@ -13,7 +13,12 @@ export type ToldPiece =
   /** The receipt of a cancellation. */
   | { readonly what: 'cancel'; readonly run: string }
   /** The same key gives the same run. */
-  | { readonly what: 'key'; readonly key: string; readonly run: string };
+  | { readonly what: 'key'; readonly key: string; readonly run: string }
+  /** The key that began this run came with another request, or after its deletion: only 422 is right. */
+  | { readonly what: 'reused'; readonly key: string; readonly run: string; readonly status: number }
+  /** The deletion of the run was asked for; nobody has said yet that it happened. */
+  | { readonly what: 'deleting'; readonly run: string }
+  | { readonly what: 'deleted'; readonly run: string };
 
 /** A run as it is read after the crash. */
 export type ReadRun = {
@@ -23,17 +28,31 @@ export type ReadRun = {
   readonly output: string;
   /** The recorded events, in order, each with its id. */
   readonly events: readonly { readonly id: string }[];
+  /** What the server says instead. */
+  readonly unreadable?: string;
 };
 
 /** `runs`: by id. Returns the problems as text. */
-export const judgeTold = (told: readonly ToldPiece[], runs: ReadonlyMap<string, ReadRun>): readonly string[] => [
-  ...told.flatMap((piece) => problemsOf(piece, runs.get(piece.run))),
-  ...reusedKeys(told),
-];
+export const judgeTold = (told: readonly ToldPiece[], runs: ReadonlyMap<string, ReadRun>): readonly string[] => {
+  const mayBeGone = new Set(told.flatMap(({ what, run }) => (what === 'deleting' || what === 'deleted' ? [run] : [])));
+  const problems = [
+    ...told.flatMap((piece) => {
+      const read = runs.get(piece.run);
+      if (piece.what === 'reused') return reusedProblems(piece);
+      return read === undefined && mayBeGone.has(piece.run) ? [] : problemsOf(piece, read);
+    }),
+    ...reusedKeys(told),
+  ];
+  return [...new Set(problems)];
+};
 
-const problemsOf = (piece: ToldPiece, read: ReadRun | undefined): readonly string[] => {
+const reusedProblems = ({ key, run, status }: Extract<ToldPiece, { what: 'reused' }>): readonly string[] =>
+  status === 422 ? [] : [`key ${key} belongs to run ${run}, and another request with it was answered ${status}`];
+
+const problemsOf = (piece: Exclude<ToldPiece, { what: 'reused' }>, read: ReadRun | undefined): readonly string[] => {
   const { run } = piece;
   if (read === undefined) return [`run ${run} does not exist, and its client was told of it (${piece.what})`];
+  if (read.unreadable !== undefined) return [`run ${run} cannot be read: ${read.unreadable}`];
   switch (piece.what) {
     case 'run':
     case 'key':
@@ -53,6 +72,10 @@ const problemsOf = (piece: ToldPiece, read: ReadRun | undefined): readonly strin
       return JSON.stringify(read.events).includes(JSON.stringify(piece.message))
         ? []
         : [`message ${piece.message} of run ${run} is missing`];
+    case 'deleting':
+      return [];
+    case 'deleted':
+      return [`run ${run} was deleted, and is there again: ${read.state}`];
     case 'cancel':
       return read.state === 'ended' ? [] : [`run ${run} was cancelled, and is ${read.state}`];
     default:

@@ -11,6 +11,8 @@ export type Visit = {
   readonly no: number;
   readonly random: Random;
   readonly tell: (piece: ToldPiece) => void;
+  /** Keys of runs whose deletion was acknowledged, in this visit or one before it. */
+  readonly deletedKeys: Map<string, string>;
 };
 
 const send = (url: string, path: string, body?: Json, headers: Readonly<Record<string, string>> = {}) =>
@@ -21,7 +23,7 @@ const send = (url: string, path: string, body?: Json, headers: Readonly<Record<s
 
 /** Ends when the server is gone, or nothing is left to ask for. Never rejects. */
 export const visit = async (given: Visit): Promise<void> => {
-  const all = [detached, detached, waiting, streamed, keyed, cancelled, resident];
+  const all = [detached, detached, waiting, streamed, keyed, deleted, cancelled, resident];
   await Promise.all(given.random.shuffled(all).map((one, nth) => one(given, nth).catch(() => undefined)));
 };
 
@@ -53,7 +55,46 @@ const keyed: Activity = async ({ url, no, tell }) => {
     if (reply.status >= 300) continue;
     const { run } = (await reply.json()) as { run: string };
     tell({ what: 'key', key, run });
+    const other = await send(url, '/v1/worker', { ...body, input: 'another request' }, { 'idempotency-key': key });
+    await other.arrayBuffer();
+    if (isDecided(other)) tell({ what: 'reused', key, run, status: other.status });
   }
+};
+
+/** A server that is full or stops, or a disk that fails, has decided nothing. */
+const isDecided = ({ status }: Response): boolean => status < 500 && status !== 429;
+
+const resentMax = 5;
+
+/** A run that its caller deletes; its key begins no other one, whenever it comes again. */
+const deleted: Activity = async ({ url, no, tell, deletedKeys }, nth) => {
+  for (const [key, run] of [...deletedKeys].slice(-resentMax)) await reuseDeleted(url, { key, run }, tell);
+  const key = `deleted-${no}`;
+  const reply = await send(url, '/v1/worker', { input: `visit ${no} ${nth}` }, { 'idempotency-key': key });
+  const answer = (await reply.json()) as Json;
+  const { run } = answer;
+  if (typeof run !== 'string') return;
+  tellAnswer(answer, tell);
+  tell({ what: 'deleting', run });
+  const receipt = await fetch(`${url}/v1/runs/${run}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${clientToken}` },
+  });
+  await receipt.arrayBuffer();
+  if (receipt.status !== 200) return;
+  tell({ what: 'deleted', run });
+  deletedKeys.set(key, run);
+  await reuseDeleted(url, { key, run }, tell);
+};
+
+const reuseDeleted = async (
+  url: string,
+  { key, run }: { readonly key: string; readonly run: string },
+  tell: Visit['tell'],
+): Promise<void> => {
+  const again = await send(url, '/v1/worker', { input: 'again', wait: false }, { 'idempotency-key': key });
+  await again.arrayBuffer();
+  if (isDecided(again)) tell({ what: 'reused', key, run, status: again.status });
 };
 
 const cancelled: Activity = async ({ url, no, tell }, nth) => {
@@ -109,41 +150,51 @@ const tellBlock = (block: string, tell: Visit['tell']): void => {
   if (valueOf('event') === 'outcome') tellAnswer(event, tell);
 };
 
-/** The runs of these receipts, once they have ended, if they do. Those that do not exist are missing. */
+/**
+ * The runs of these receipts, once they have ended; those that live on, once they have got the messages that were told. Those that do not
+ * exist are missing.
+ */
 export const readRuns = async (
   url: string,
   told: readonly ToldPiece[],
   endWithinMs: number,
 ): Promise<ReadonlyMap<string, ReadRun>> => {
-  const livesOn = new Set(told.flatMap((piece) => (piece.what === 'run' && piece.livesOn === true ? [piece.run] : [])));
-  for (const piece of told) if (piece.what === 'cancel') livesOn.delete(piece.run);
   const found = new Map<string, ReadRun>();
   const until = performance.now() + endWithinMs;
-  for (const run of new Set(told.map((piece) => piece.run))) {
-    const read = await readRun(url, run, livesOn.has(run) ? 0 : until);
+  for (const [run, pieces] of Map.groupBy(told, (piece) => piece.run)) {
+    const livesOn = pieces.some((piece) => piece.what === 'run' && piece.livesOn === true);
+    const isCancelled = pieces.some(({ what }) => what === 'cancel');
+    const messages = pieces.flatMap((piece) => (piece.what === 'message' ? [JSON.stringify(piece.message)] : []));
+    const read = await readRun(url, run, {
+      until,
+      isDone: ({ state, events }) =>
+        state === 'ended' ||
+        (livesOn && !isCancelled && messages.every((message) => JSON.stringify(events).includes(message))),
+    });
     if (read !== null) found.set(run, read);
   }
   return found;
 };
 
-const readRun = async (url: string, run: string, until: number): Promise<ReadRun | null> => {
+type Reading = { readonly until: number; readonly isDone: (read: ReadRun) => boolean };
+
+const readRun = async (url: string, run: string, { until, isDone }: Reading): Promise<ReadRun | null> => {
   const headers = { authorization: `Bearer ${operatorToken}` };
   for (;;) {
     const reply = await send(url, `/v1/runs/${run}`, undefined, headers);
     const shown = (await reply.json()) as { readonly status: string; readonly output: string };
     if (reply.status === 404) return null;
-    const isOver = reply.ok && !unended.includes(shown.status);
-    if (isOver || performance.now() > until) {
-      const page = await send(url, `/v1/runs/${run}/events?limit=10000`, undefined, headers);
-      const body = await page.text();
-      if (!page.ok)
-        return { run, state: `not readable (${page.status} ${body})`, status: shown.status, output: '', events: [] };
-      const { events } = JSON.parse(body) as Pick<ReadRun, 'events'>;
-      const state = isOver ? 'ended' : shown.status;
-      return { run, state, status: shown.status, output: shown.output, events };
-    }
+    const { status, output } = shown;
+    const page = await send(url, `/v1/runs/${run}/events?limit=10000`, undefined, headers);
+    const body = await page.text();
+    const isRead = reply.ok && page.ok;
+    const state = unended.includes(status) ? status : 'ended';
+    const read: ReadRun = isRead
+      ? { run, state, status, output, events: (JSON.parse(body) as Pick<ReadRun, 'events'>).events }
+      : { run, state, status, output, events: [], unreadable: `${reply.status}, ${page.status} ${body}` };
+    if ((isRead && isDone(read)) || performance.now() > until) return read;
     // The server waits longer each time before it takes up a run again, and a client need not.
-    if (shown.status === 'interrupted') await (await send(url, `/v1/runs/${run}/resume`, {}, headers)).arrayBuffer();
+    if (status === 'interrupted') await (await send(url, `/v1/runs/${run}/resume`, {}, headers)).arrayBuffer();
     await new Promise((resolve) => void setTimeout(resolve, 20));
   }
 };

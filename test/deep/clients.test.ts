@@ -38,7 +38,8 @@ test.each([
   ['another answer', { output: 'Else.' }, 1],
   ['another status', { status: 'failed' }, 1],
   ['a message that is gone', { events: [event] }, 1],
-  ['a run that nobody ends', { state: 'interrupted' }, 3],
+  ['a run that nobody ends', { state: 'interrupted' }, 2],
+  ['a run that cannot be read', { unreadable: '500' }, 1],
 ] as const)('%s is noticed', (_name, change, problems) => expect(judged(told, change)).toHaveLength(problems));
 
 test('a key that gave two runs is noticed', () => {
@@ -48,6 +49,21 @@ test('a key that gave two runs is noticed', () => {
     ['r2', kept],
   ]);
   expect(judgeTold([...told, ...other], runs)).toEqual(['key k gave 2 runs: r1, r2']);
+});
+
+test('a run that was deleted may be gone, and is not there again; one whose deletion was only asked for is there or not', () => {
+  const [deleting, deleted] = [{ what: 'deleting', run: 'r1' } as const, { what: 'deleted', run: 'r1' } as const];
+  expect(judged([...told, deleting], null)).toEqual([]);
+  expect(judged([...told, deleting], {})).toEqual([]);
+  expect(judged([...told, deleting], { output: 'Else.' })).toHaveLength(1);
+  expect(judged([...told, deleting, deleted], null)).toEqual([]);
+  expect(judged([...told, deleting, deleted], {})).toEqual(['run r1 was deleted, and is there again: ended']);
+});
+
+test('a key that another request got an answer for is noticed', () => {
+  const reused = (status: number) => judged([...told, { what: 'reused', key: 'k', run: 'r1', status }], {});
+  expect(reused(422)).toEqual([]);
+  expect(reused(202)).toHaveLength(1);
 });
 
 const scratch = join(repo, 'test/.planted', `deep-clients-${process.pid}`);
