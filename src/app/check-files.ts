@@ -12,7 +12,7 @@ import type { Frame, CellFolder, CellFolders } from '#contracts';
 import { writtenFiles } from '#core/audit';
 import type { CellFiles, WrittenFile } from '#core/audit';
 
-type FileProblem = {
+export type FileProblem = {
   /** `unclear`: the log does not say what was written; the path is empty. */
   readonly kind: 'missing' | 'changed' | 'foreign' | 'unclear';
   readonly cell: CellId;
@@ -29,10 +29,19 @@ export const checkFiles = async (
   const problems: FileProblem[] = [];
   for (const [cell, log] of writtenFiles(frames)) {
     if (!log.hasFileTools) continue;
-    const found = await findProblems(log, openFolderIfAny(workspaces, run, { cell, log }));
-    problems.push(...found.sort(byPath).map((problem) => ({ ...problem, cell })));
+    problems.push(...(await checkCellFiles({ cell, log }, workspaces, run)));
   }
   return problems;
+};
+
+/** Those of one cell, by path, whatever tools its agent has. */
+export const checkCellFiles = async (
+  { cell, log }: CellLog,
+  workspaces: CellFolders,
+  run: RunId,
+): Promise<readonly FileProblem[]> => {
+  const found = await findProblems(log, openFolderIfAny(workspaces, run, { cell, log }));
+  return found.sort(byPath).map((problem) => ({ ...problem, cell }));
 };
 
 /** Writes the files in the log to the cell folders of another run, or again to its own. Returns how many. */

@@ -70,7 +70,7 @@ export class LocalCloister extends RunReader implements Cloister {
 
   constructor(agents: readonly Agent[], shared: SharedPorts) {
     const { store, clock, ids, conversationSettings } = shared;
-    super(store, shared.openPauses);
+    super(store, shared.workspaces, shared.openPauses);
     this.#shared = shared;
     this.#agents = new AgentList(agents, shared.resources);
     this.#requests = new RunRequestChecker(shared, this.#agents);

@@ -4,6 +4,8 @@ import type { CellId, RunId } from '#base';
 import { parseRunId, checkOptions } from '#base/shapes';
 import { attachmentsIn, seesShape } from '#contracts';
 import type {
+  AuditProblem,
+  CellFolders,
   CellLedger,
   CellWindow,
   Frame,
@@ -21,6 +23,7 @@ import type {
 import { auditRun, diffRuns, explainCell } from '#core/audit';
 import { collectMail, readLedgers, readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
 import { readRunTasks } from '#core/tasks';
+import { auditStorage } from './audit-storage.ts';
 import { quoteAll, readTranscript, transcriptFields } from './read-transcript.ts';
 
 /** For work on one log: returns a function that says whether it is time for a pause, and makes it. */
@@ -30,10 +33,12 @@ type RunsOptions = NonNullable<Parameters<RunArchive['runs']>[0]>;
 
 export class RunReader {
   protected readonly store: Store;
+  readonly #folders: CellFolders;
   readonly #openPauses: OpenPauses | undefined;
 
-  constructor(store: Store, openPauses?: OpenPauses) {
+  constructor(store: Store, folders: CellFolders, openPauses?: OpenPauses) {
     this.store = store;
+    this.#folders = folders;
     this.#openPauses = openPauses;
   }
 
@@ -152,6 +157,7 @@ export class RunReader {
   async audit(run: string) {
     await this.durable(parseRunId(run));
     const { frames, problems } = await this.store.inspect(parseRunId(run));
+    const beside = problems.length > 0 ? [] : await this.#auditStorage(parseRunId(run), frames);
     const pause = this.#openPauses?.();
     const report = await auditRun(frames, {
       readBlob: (ref) => this.store.getBlob(ref),
@@ -160,7 +166,23 @@ export class RunReader {
       ...(pause && { pause }),
     });
     // If all records are lost, the log does not know its run id.
-    return { ...report, run: parseRunId(run) };
+    return {
+      ...report,
+      run: parseRunId(run),
+      ok: report.ok && beside.length === 0,
+      problems: [...report.problems, ...beside],
+    };
+  }
+
+  /** A log with damaged records does not say what should be beside it. `frames`: as they were read first. */
+  async #auditStorage(run: RunId, frames: readonly Frame[]): Promise<readonly AuditProblem[]> {
+    let first: readonly Frame[] | undefined = frames;
+    const read = async (): Promise<readonly Frame[]> => {
+      const given = first ?? (await this.store.inspect(run)).frames;
+      first = undefined;
+      return given;
+    };
+    return auditStorage(run, { store: this.store, folders: this.#folders }, read);
   }
 
   async rebuild(run?: string): Promise<number> {

@@ -71,6 +71,17 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
   }
 };
 
+/** The facts of a run, frame by frame. */
+export const followRunFacts = (): { readonly next: (frame: Frame) => void; readonly facts: () => RunFacts } => {
+  let facts = noFacts;
+  return {
+    next(frame) {
+      facts = foldFacts(facts, frame);
+    },
+    facts: () => facts,
+  };
+};
+
 /** Merges the listed facts of a run with those of its next frames. */
 export const addFacts = (kept: RunFacts, next: RunFacts): RunFacts => ({
   ...kept,

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
-import type { Spent, Status, RunQuery } from '#contracts';
+import type { RunQuery } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
 import { databasePath, hasSignals, openForReading } from './database.ts';
 import { deletionRows } from './sqlite-deletion-rows.ts';
@@ -10,6 +10,8 @@ import type { DeletionRows } from './sqlite-deletion-rows.ts';
 import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
 import type { HeadsFile, HeadsFolder } from './heads-folder.ts';
 import type { RunTails, LogRows, RunRow } from './log-rows.ts';
+import { decodeRunRow } from './run-row.ts';
+import type { StoredRow } from './run-row.ts';
 import { readBlob } from './sqlite-connection.ts';
 import type { SignalRow } from './messages.ts';
 import { storeError } from './store-error.ts';
@@ -205,29 +207,6 @@ const readTailAt = (database: DatabaseSync, run: RunId, frames: number | undefin
   return found as Tail | undefined;
 };
 
-type ListRow = {
-  readonly run: RunId;
-  readonly agent: string;
-  readonly goal: string;
-  readonly started_at: number;
-  readonly ended_at: number | null;
-  readonly status: Status | null;
-  readonly cells: number;
-  readonly frames: number;
-  readonly head: string;
-  readonly caller?: string | null;
-  readonly spent?: string | null;
-  readonly format: number | null;
-  readonly build: string | null;
-  readonly last_no?: unknown;
-  readonly last_hash?: unknown;
-  readonly pid: number | null;
-  readonly host: string;
-  readonly started: string;
-  readonly since: number;
-  readonly instance: string;
-};
-
 /** Jumps from each run to the next one in the index, so the cost grows with runs, not with frames. */
 const runsWithFrames = `
   WITH RECURSIVE found(run) AS (
@@ -260,16 +239,16 @@ const listRunRows =
   (query: RunQuery = {}) =>
   (database: DatabaseSync): readonly RunRow[] => {
     const { where, params, most } = whereClause(query);
-    const read = (listing: Listing): ListRow[] =>
-      database.prepare(listQuery(listing, where)).all(...params, most) as ListRow[];
+    const read = (listing: Listing): readonly StoredRow[] =>
+      database.prepare(listQuery(listing, where)).all(...params, most);
     try {
       return read(withTails).map((row) => ({
-        ...runRow(row),
+        ...decodeRunRow(row),
         tails: { listed: listedTailIn(row), last: lastTailIn(row) },
       }));
     } catch (error) {
       if (storeError(error).code !== 'store_damaged') throw error;
-      return read(withoutTails).map((row) => ({ ...runRow(row), tails: tailsIfReadable(database, row) }));
+      return read(withoutTails).map((row) => ({ ...decodeRunRow(row), tails: tailsIfReadable(database, row) }));
     }
   };
 
@@ -309,40 +288,17 @@ const whereClause = (query: RunQuery): WhereClause => {
   };
 };
 
-const listedTailIn = ({ frames, head }: ListRow): Tail => ({ no: frames - 1, hash: head });
+const listedTailIn = ({ frames, head }: StoredRow): Tail => ({ no: Number(frames) - 1, hash: String(head) });
 
-const lastTailIn = ({ last_no: no, last_hash: hash }: ListRow): Tail | undefined =>
+const lastTailIn = ({ last_no: no, last_hash: hash }: StoredRow): Tail | undefined =>
   typeof no === 'number' && typeof hash === 'string' ? { no, hash } : undefined;
 
 /** An unreadable tail counts as missing. */
-const tailsIfReadable = (database: DatabaseSync, row: ListRow): RunTails => {
+const tailsIfReadable = (database: DatabaseSync, row: StoredRow): RunTails => {
   try {
-    return readTails(database, row.run);
+    return readTails(database, String(row['run']) as RunId);
   } catch (error) {
     if (storeError(error).code !== 'store_damaged') throw error;
     return { listed: listedTailIn(row), last: undefined };
-  }
-};
-
-const runRow = ({ run, agent, goal, status, cells, pid, host, started, since, instance, ...row }: ListRow): RunRow => ({
-  run,
-  agent,
-  goal,
-  startedAt: row.started_at,
-  endedAt: row.ended_at,
-  status,
-  cells,
-  caller: row.caller ?? null,
-  spent: parseSpent(row.spent ?? null),
-  recordedBy: row.format === null || row.build === null ? null : { format: row.format, build: row.build },
-  owner: pid === null ? null : { pid, host, started, since, instance },
-});
-
-/** The column is derived, so an unreadable value is dropped; `rebuild` restores it. */
-const parseSpent = (text: string | null): Spent | null => {
-  try {
-    return JSON.parse(text ?? 'null') as Spent | null;
-  } catch {
-    return null;
   }
 };

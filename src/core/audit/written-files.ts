@@ -24,23 +24,38 @@ export type CellFiles = {
   readonly files: ReadonlyMap<string, WrittenFile>;
   /** Other contents that a path may have. If the path has no entry in `files`, the file may also not exist. */
   readonly possible: ReadonlyMap<string, readonly WrittenFile[]>;
-  /** Names of offloaded outputs, which are created from the log and stored beside the cell's own files. */
-  readonly outputs: ReadonlySet<string>;
+  /** Offloaded outputs, which are created from the log and stored beside the cell's own files: the hash of each, by name. */
+  readonly outputs: ReadonlyMap<string, string>;
   /** Descriptions of writes whose content the log does not contain. */
   readonly problems: readonly string[];
 };
 
 /** `frames`: one run, or its beginning, in log order. The result has an entry for every cell. */
-export const writtenFiles = (frames: readonly Frame[]): ReadonlyMap<CellId, CellFiles> => {
+export const writtenFiles = (frames: Iterable<Frame>): ReadonlyMap<CellId, CellFiles> => {
+  const fold = followWrittenFiles();
+  for (const frame of frames) fold.next(frame);
+  return fold.cells();
+};
+
+/** The same, frame by frame. */
+export const followWrittenFiles = (): {
+  readonly next: (frame: Frame) => void;
+  readonly cells: () => ReadonlyMap<CellId, CellFiles>;
+} => {
   const run: RunState = { cells: new Map(), definitions: new Map() };
-  for (const [frameIndex, frame] of frames.entries())
-    try {
-      readFrame(run, frame, frameIndex);
-    } catch (error) {
-      const message = error instanceof Error ? error.message : 'it cannot be read';
-      run.cells.get((frame as Frame | null)?.cell as CellId)?.problems.push(`frame ${frameIndex}: ${message}`);
-    }
-  return new Map([...run.cells].map(([cell, state]) => [cell, cellFiles(state)]));
+  let count = 0;
+  return {
+    next(frame) {
+      const frameIndex = count++;
+      try {
+        readFrame(run, frame, frameIndex);
+      } catch (error) {
+        const message = error instanceof Error ? error.message : 'it cannot be read';
+        run.cells.get((frame as Frame | null)?.cell as CellId)?.problems.push(`frame ${frameIndex}: ${message}`);
+      }
+    },
+    cells: () => new Map([...run.cells].map(([cell, state]) => [cell, cellFiles(state)])),
+  };
 };
 
 type Call = Extract<ReplyPart, { type: 'call' }>;
@@ -61,7 +76,7 @@ type CellState = FileTools & {
   readonly writes: Map<number, Write>;
   /** In order of settling. */
   readonly done: Write[];
-  readonly outputs: Set<string>;
+  readonly outputs: Map<string, string>;
   readonly problems: string[];
   /** The `write_file` calls of the newest reply, and how many of them have begun. */
   calls: readonly Call[];
@@ -106,7 +121,7 @@ const addCell = (cells: Map<CellId, CellState>, birth: Birth, definitions: Reado
     attempts: new Set(),
     writes: new Map(),
     done: [],
-    outputs: new Set(),
+    outputs: new Map(),
     problems: [],
     calls: [],
     begun: 0,
@@ -174,8 +189,8 @@ const readSettle = (cell: CellState, { op, ok, value, failure }: Settle, frameIn
 const isWriteCall = (part: ReplyPart): part is Call => part.type === 'call' && part.name === 'write_file';
 
 const addOutput = (cell: CellState, value: Json | undefined): void => {
-  const { output } = (value ?? {}) as { output?: { name?: Json } | null };
-  if (typeof output?.name === 'string') cell.outputs.add(output.name);
+  const { output } = (value ?? {}) as { output?: { name?: Json; ref?: Json } | null };
+  if (typeof output?.name === 'string') cell.outputs.set(output.name, String(output.ref));
 };
 
 const cellFiles = ({ hasFileTools, writes, done, outputs, problems }: CellState): CellFiles => {

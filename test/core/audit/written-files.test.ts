@@ -48,7 +48,7 @@ const describeFiles = ({ frames }: { readonly frames: readonly Frame[] }, cell =
   return {
     files: [...files].map(([path, { content, op }]) => `${path}=${content} (${op})`),
     maybe: [...possible].flatMap(([path, some]) => some.map(({ content, op }) => `${path}=${content} (${op})`)),
-    outputs: [...outputs],
+    outputs: [...outputs.keys()],
     problems,
   };
 };

@@ -25,6 +25,7 @@ export const auditChecks = (report: AuditReport): readonly AuditCheck[] => {
       /^(?:hold|cap|cost|overdraft|uncertain|limit|outcome)/u,
       'Every hold, cost and limit follows from the record.',
     ],
+    ['Files and lists', /^(?:file|output|list)-/u, 'What is kept beside the record is what the record says.'],
     ['Records', /^/u, 'Every record is whole, in its place, and belongs to this run.'],
   ] as const;
   const found = Map.groupBy(problems, ({ code }) => checks.find(([, codes]) => codes.test(code))![0]);
