@@ -2,6 +2,7 @@
 //
 //   sim-disk-keeps-committed. Committed data survives any crash. Uncommitted data is lost with the connection.
 //   sim-disk-doubtful-commit. A failed commit may have been written anyway; the caller cannot know.
+import type { RunFacts } from '#adapters/stores';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { addFacts, selectRuns, noTail } from '#testing/adapters/stores';
@@ -11,7 +12,6 @@ import type {
   LifeCyclePorts,
   LogRows,
   RunOwner,
-  RunFacts,
   SignalRow,
   Tables,
   Tail,
@@ -72,6 +72,7 @@ export class Disk {
       runBytes: () =>
         new Map([...this.#frames].map(([run, rows]) => [run, rows.reduce((sum, { body }) => sum + body.length, 0)])),
       strayFolders: () => [],
+      leftovers: async () => [],
     };
   }
 

@@ -267,6 +267,7 @@ export class Process {
       runBytes: () => inner.runBytes(),
       forkRecords: () => inner.forkRecords(),
       strayFolders: () => inner.strayFolders(),
+      leftovers: () => inner.leftovers(),
       close: () => guarded('close', () => inner.close()),
     };
   }

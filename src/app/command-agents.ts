@@ -5,6 +5,7 @@ import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Cloister } from '#contracts';
 import type { CliRuntime } from '#headends/cli';
+import { lostLogNotice } from './lost-log.ts';
 import { openConfigured } from './open-cloister.ts';
 import { packageFolder } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
@@ -18,7 +19,14 @@ export class CommandAgents {
   /** By `--config`. */
   readonly #configs = new Map<string | null, Configs>();
 
-  async open({ workspace, agents, agent, config = null, parallel = null, ...rest }: OpenOptions): Promise<Cloister> {
+  async open({ notice, ...options }: OpenOptions): Promise<Cloister> {
+    const cloister = await this.#open(options);
+    const lost = notice === undefined ? null : await lostLogNotice(cloister);
+    if (lost !== null) notice?.(lost);
+    return cloister;
+  }
+
+  async #open({ workspace, agents, agent, config = null, parallel = null, ...rest }: OpenOptions): Promise<Cloister> {
     const { demo = false, ofRun, offline = false, archive } = rest;
     if (demo) return openConfigured({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
     const configs = this.#configsFor(config);

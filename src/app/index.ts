@@ -90,6 +90,8 @@ export type {
   SealProblem,
   SealReport,
   SpaceReport,
+  Leftover,
+  WorkspaceAudit,
   Tombstone,
   RouteChoice,
   RunDiff,

@@ -9,6 +9,7 @@ import { studioCaller } from '#contracts';
 import type { Cloister } from '#contracts';
 import type { CliServer, RunningServer, ServeLine, StudioOptions } from '#headends/cli';
 import { buildServer } from './build-server.ts';
+import { lostLogNotice } from './lost-log.ts';
 import { openConfigured } from './open-cloister.ts';
 import { buildName } from './package-folder.ts';
 import { checkServedFiles, resolveAgentPath, toServeLine } from './serve-world.ts';
@@ -84,13 +85,14 @@ const startStudio = async (
   );
   try {
     if (paths.length > 0) await checkWorkspaceWritable(workspace, buildName());
+    const lost = await lostLogNotice(cloister);
     const { server, url } = await listen(cloister, options, log);
     return {
       url,
       stdio: false,
       token: server.token,
       agents: server.agents,
-      notes,
+      notes: lost === null ? notes : [lost, ...notes],
       running: () => server.running,
       inputEnded: null,
       stop: (graceMs) => server.stop(graceMs),

@@ -20,6 +20,7 @@ import { tokenNameShape } from '#contracts';
 import type { Cloister, TokenEntry, TopologyCheck, Problem } from '#contracts';
 import type { CliServer, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { buildServer } from './build-server.ts';
+import { lostLogNotice } from './lost-log.ts';
 import { hashToken, makeToken } from './make-token.ts';
 import { openConfigured } from './open-cloister.ts';
 import { buildName } from './package-folder.ts';
@@ -59,7 +60,8 @@ export const serveWorld: Pick<CliServer, 'serve' | 'slackManifest' | 'makeToken'
       if (!options.memory) await checkWorkspaceWritable(options.workspace, buildName());
       const notes =
         tokens?.every(isExpired) === true ? [`All tokens in ${tokenFile} have expired: no client can connect.`] : [];
-      return await startListening(server, cloister, { ...options, notes });
+      const lost = await lostLogNotice(cloister);
+      return await startListening(server, cloister, { ...options, notes: lost === null ? notes : [lost, ...notes] });
     } catch (error) {
       await cloister.close();
       throw error;

@@ -16,7 +16,7 @@ import type { RunSession } from './run-session.ts';
 import type { ReplayReport, RunDiff } from './replay-and-verify.ts';
 import type { MailReport } from './mail.ts';
 import type { CellWindow } from './cell-window.ts';
-import type { AuditReport, DeadLetters, Explanation, RunReport } from './runtime.ts';
+import type { DeadLetters, Explanation, RunArchive, RunReport } from './runtime.ts';
 import type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { CallerStorage } from './caller-storage.ts';
@@ -494,7 +494,7 @@ export type CallerRunReports = {
   /** Rejects with `request_unsupported` if the caller may not see contents, and with `cell_unknown`. */
   explain(cell: string, options?: { readonly find?: string }): Promise<Explanation>;
   /** The messages of its problems are texts of the record. */
-  audit(): Promise<AuditReport>;
+  audit(): ReturnType<RunArchive['audit']>;
   windows(): Promise<readonly CellWindow[]>;
   ledger(): Promise<readonly CellLedger[]>;
   tasks(): Promise<readonly TaskReport[]>;

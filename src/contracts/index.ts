@@ -150,8 +150,6 @@ export type { RestingSource, RunListener, RunPorts, RunResources, SessionWorld, 
 export type { AdmitWork, AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
 export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
-  AuditProblem,
-  AuditReport,
   CellReport,
   Cloister,
   RunArchive,
@@ -186,7 +184,8 @@ export type { ChildResultRef, Envelope, Outcome, RunOutcome, SpawnedOutcome, Sta
 export type { DrawableTask, DependencyHead, MemoryScope, Task, TaskCondition, TaskReason, TaskReport } from './team.ts';
 export type { TaskSpec, TaskStatus, TeamGoal, TeamMessage, TeamPart, TeamRules } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
-export type { RunDeletion, SpaceReport, StoreLifeCycle } from './store-life-cycle.ts';
+export type { AuditProblem, AuditReport, WorkspaceAudit } from './audit.ts';
+export type { Leftover, RunDeletion, SpaceReport, StoreLifeCycle } from './store-life-cycle.ts';
 export type {
   DeletionReport,
   KeepRules,

@@ -1,6 +1,7 @@
 // The life of recorded runs: deleting, archiving, exporting and importing them, and how long they are kept.
 import type { RunId } from '#base';
 import type { ConversationRef } from './conversation.ts';
+import type { WorkspaceAudit } from './audit.ts';
 import type { SpaceReport } from './store-life-cycle.ts';
 import type { Tombstone } from './tombstone.ts';
 
@@ -117,6 +118,13 @@ export interface RunStorage {
    * tombstone. `key`: the operator's public key; default: that of the operator's own key, if there is one.
    */
   checkSeals(file: string, options?: { readonly key?: string }): Promise<SealReport>;
+  /**
+   * Audits what the workspace holds besides its runs, which `cloister.audit` audits one by one: the workspace log, signals, and what
+   * belongs to no run.
+   */
+  audit(): Promise<WorkspaceAudit>;
+  /** The names of folders below `runs/` of which the log knows no run. If it knows no run at all, it was deleted with its heads. */
+  unknownFolders(): Promise<readonly string[]>;
   /** What is left of a run that was deleted; null if it was not. */
   tombstone(run: string): Promise<Tombstone | null>;
   /** Finishes deletions that a crash has interrupted. `openCloister` does this by itself. Returns how many there were. */

@@ -25,6 +25,12 @@ export type SpaceReport = {
   readonly isFinished: boolean;
 };
 
+/**
+ * Something in a store that belongs to no run: the owner or the signals of a run without records, or a blob that no record names, by its
+ * hash. A process that dies may leave some.
+ */
+export type Leftover = { readonly kind: 'owner' | 'signals' | 'blob'; readonly name: string };
+
 export interface StoreLifeCycle {
   /**
    * Deletes runs and appends their tombstones to the workspace log, all in one commit. Rejects with `run_owned`, with `book_moved` if
@@ -53,4 +59,5 @@ export interface StoreLifeCycle {
   forkRecords(): Promise<readonly string[]>;
   /** The names of folders below `runs/` that belong to no run of the store. */
   strayFolders(): Promise<readonly string[]>;
+  leftovers(): Promise<readonly Leftover[]>;
 }

@@ -2,7 +2,17 @@ import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { fileAppears, cloisterJson, cloister, newFolder, nodeNoise, startCloister, team, value } from './driver.ts';
+import {
+  fileAppears,
+  cloisterJson,
+  cloister,
+  newFolder,
+  nodeNoise,
+  readWithCloister,
+  startCloister,
+  team,
+  value,
+} from './driver.ts';
 
 const workspace = (cwd: string, name: string): string => join(cwd, '.cloister', name);
 
@@ -129,4 +139,41 @@ describe.concurrent('a run whose owner is on another machine', () => {
     kill('SIGKILL');
     await ended;
   });
+});
+
+test('a workspace whose log and heads were deleted together says that folders of runs are left', async () => {
+  const { cwd, older } = await killedRun();
+  for (const name of ['cloister.db', 'cloister.db-wal', 'cloister.db-shm', 'heads'])
+    rmSync(workspace(cwd, name), { recursive: true, force: true });
+  for (const args of [['runs'], ['show', 'last'], ['conversations', 'list']]) {
+    const { stderr } = await readWithCloister(args, { cwd });
+    expect(stderr).toMatch(
+      /^warning: \S+ has \d folders? of (?:a run|runs), and its log knows no run: [^\n]*cloister audit --all/mu,
+    );
+  }
+  const plain = await readWithCloister(['audit', '--all'], { cwd });
+  const json = await readWithCloister(['audit', '--all', '--json'], { cwd });
+  expect([plain.code, json.code]).toEqual([1, 1]);
+  expect(plain.stdout).toMatch(/^Audit: 0 runs, all sound · \d problems?\nworkspace\n/u);
+  expect(value(json)).toMatchObject({ ok: false, runs: 0, failed: [] });
+  expect(value(json).problems).toContainEqual(expect.objectContaining({ where: `folder runs/${older}` }));
+});
+
+test('audit --all audits every run and the workspace', async () => {
+  const { cwd, older } = await killedRun();
+  const [plain, json] = [
+    await readWithCloister(['audit', '--all'], { cwd }),
+    await cloisterJson(['audit', '--all'], { cwd }),
+  ];
+  expect(plain).toMatchObject({ code: 0, stdout: 'Audit: 2 runs, all sound · ok\n' });
+  expect(json).toEqual({ ok: true, runs: 2, failed: [], problems: [], leftovers: [] });
+  {
+    using database = new DatabaseSync(workspace(cwd, 'cloister.db'));
+    database.prepare(`UPDATE runs SET spent = NULL WHERE run = ?`).run(older);
+  }
+  const changed = await readWithCloister(['audit', '--all'], { cwd });
+  expect(changed.code).toBe(1);
+  expect(changed.stdout).toBe(
+    `Audit: 2 runs, 1 with problems · 1 problem\nrun ${older}\n  list-differs list of runs: it says otherwise than the log: spent; rebuild the run: cloister rebuild\n`,
+  );
 });

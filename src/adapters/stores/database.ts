@@ -102,8 +102,9 @@ export const openForWriting = (folder: string, { busyTimeoutMs, build }: Writing
   }
 };
 
-/** Undefined while nobody has finished creating it. */
+/** Undefined if there is none, or nobody has finished creating it. */
 export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseSync | undefined => {
+  if (!existsSync(databasePath(folder))) return undefined;
   checkFormatUntouched(folder);
   const database = new DatabaseSync(databasePath(folder), { readOnly: true, timeout: busyTimeoutMs });
   try {

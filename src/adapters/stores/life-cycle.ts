@@ -1,7 +1,7 @@
 // What a store does with whole runs, over the thread that writes and the rows that anybody reads.
 import { CloisterError } from '#base';
 import type { Hash, JsonObject, RunId } from '#base';
-import type { SpaceReport, StoreLifeCycle, WorkspaceRecord } from '#contracts';
+import type { Leftover, SpaceReport, StoreLifeCycle, WorkspaceRecord } from '#contracts';
 import { checkChain, noTail, recordHash } from './chain.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, ChangeAck, DeleteItem } from './messages.ts';
@@ -17,6 +17,7 @@ export type LifeCyclePorts = {
   forkBodies(): Promise<readonly string[]>;
   runBytes(): ReadonlyMap<RunId, number>;
   strayFolders(): readonly string[];
+  leftovers(): Promise<readonly Leftover[]>;
 };
 
 type LifeCycle = {
@@ -88,6 +89,10 @@ export const storeLifeCycle = ({ writer, openReader, ports: outer, pause }: Life
     async strayFolders() {
       openReader();
       return ports.strayFolders();
+    },
+    async leftovers() {
+      openReader();
+      return ports.leftovers();
     },
   };
 };

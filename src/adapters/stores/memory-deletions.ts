@@ -68,6 +68,7 @@ export class MemoryDeletions {
           .flatMap(([, { frames }]) => frames.filter(({ record }) => record.type === 'fork'))
           .map((frame) => JSON.stringify(frame)),
       strayFolders: async () => [],
+      leftovers: async () => [],
     };
   }
 

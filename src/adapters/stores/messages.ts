@@ -96,10 +96,11 @@ export type InjectedFaults = {
   readonly dieAt?: number;
 };
 
-/** Work on deleted runs that may take long. */
+/** Work on whole runs that may take long. */
 export type LifeCycleTask =
   | { readonly do: 'finish'; readonly runs: readonly RunId[]; readonly compact: boolean }
-  | { readonly do: 'forks' };
+  | { readonly do: 'forks' }
+  | { readonly do: 'leftovers' };
 
 export type WorkerSetup = {
   readonly folder: string;

@@ -11,7 +11,8 @@ import type { RunId } from '#base';
 import type { SpaceReport } from '#contracts';
 import { databasePath, hasDeletions, openForReading, openForWriting, workspaceFormat } from './database.ts';
 import type { DeletionTables } from './delete-runs.ts';
-import type { LifeCycleTask } from './messages.ts';
+import type { LifeCycleTask, TaskEnd } from './messages.ts';
+import { findLeftovers } from './sqlite-leftovers.ts';
 import { storeError } from './store-error.ts';
 
 export const deletionTables = (database: DatabaseSync): DeletionTables => {
@@ -48,9 +49,16 @@ const refPattern = /[0-9a-f]{64}/gu;
 type TaskOptions = { readonly folder: string; readonly build: string; readonly busyTimeoutMs: number };
 
 /** Runs in a thread of its own, because it may take long. */
-export const runLifeCycleTask = (task: LifeCycleTask, options: TaskOptions): SpaceReport | readonly string[] => {
+export const runLifeCycleTask = (task: LifeCycleTask, options: TaskOptions): TaskEnd['value'] => {
   try {
-    return task.do === 'forks' ? readForks(options) : finishDeletions(task, options);
+    switch (task.do) {
+      case 'finish':
+        return finishDeletions(task, options);
+      case 'forks':
+        return readForks(options);
+      case 'leftovers':
+        return findLeftovers(options.folder, options.busyTimeoutMs);
+    }
   } catch (error) {
     throw storeError(error);
   }
@@ -165,6 +173,14 @@ const bytesOnDisk = (folder: string): number =>
 export const strayRunFolders = (folder: string, busyTimeoutMs: number): readonly string[] => {
   const names = listFolder(join(folder, 'runs'));
   if (names.length === 0) return [];
+  try {
+    return unknownAmong(names, folder, busyTimeoutMs);
+  } catch (error) {
+    throw storeError(error, 'store_unreadable');
+  }
+};
+
+const unknownAmong = (names: readonly string[], folder: string, busyTimeoutMs: number): readonly string[] => {
   using database = openForReading(folder, busyTimeoutMs);
   const known = database?.prepare('SELECT 1 FROM frames WHERE run = ? LIMIT 1');
   const pending =

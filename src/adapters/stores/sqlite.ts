@@ -6,7 +6,7 @@ import { resolve, dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Frame, SpaceReport } from '#contracts';
+import type { Frame, Leftover, SpaceReport } from '#contracts';
 import { openForWriting } from './database.ts';
 import { openLogReader, inspectLog } from './log-reader.ts';
 import type { LogRows } from './log-rows.ts';
@@ -54,6 +54,7 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
       forkBodies: async () => (await runInThread(setup, { do: 'forks' })) as readonly string[],
       runBytes: () => rows.runBytes(),
       strayFolders: () => strayRunFolders(path, busyTimeoutMs),
+      leftovers: async () => (await runInThread(setup, { do: 'leftovers' })) as readonly Leftover[],
     },
     watchSignals: (notify) => pollSignals(() => rows.newestSignal(), notify),
   });

@@ -13,7 +13,6 @@ export type { Ack, SignalRow, ToWorker } from './messages.ts';
 export { describeOwner } from './processes.ts';
 export type { RunOwner, Owners } from './processes.ts';
 export { addFacts, selectRuns } from './run-facts.ts';
-export type { RunFacts } from './run-facts.ts';
 export type { Tables } from './tables.ts';
 export type { Thread, ThreadListener } from './writer.ts';
 export type { Migration } from './migrate.ts';

@@ -23,9 +23,11 @@ import type {
   SpaceReport,
   Store,
   Tombstone,
+  WorkspaceAudit,
 } from '#contracts';
 import type { RunCopies } from '#app/conversations';
 import type { Archives } from './archives.ts';
+import { auditWorkspace } from './audit-workspace.ts';
 import { expiredUnits } from './expired-runs.ts';
 import { findForks } from './find-forks.ts';
 import type { OperatorKey } from './operator-key.ts';
@@ -178,6 +180,14 @@ export class LocalRunStorage implements RunStorage {
   async checkSeals(file: string, options: { readonly key?: string } = {}): Promise<SealReport> {
     checkOptions(options, { key: 'text' });
     return checkSeals(file, this.#ports.store, options.key ?? this.#ports.key()?.publicKey ?? null);
+  }
+
+  audit(): Promise<WorkspaceAudit> {
+    return auditWorkspace(this.#ports.store);
+  }
+
+  unknownFolders(): Promise<readonly string[]> {
+    return this.#ports.store.strayFolders();
   }
 
   tombstone(run: string): Promise<Tombstone | null> {

@@ -143,7 +143,7 @@ const checkDeletion = (
   if (tombstone.frames === frames && tombstone.head !== head) add(where, 'its tombstone is about another log');
 };
 
-const tombstonesIn = (entries: readonly WorkspaceEntry[]): ReadonlyMap<RunId, Tombstone> => {
+export const tombstonesIn = (entries: readonly WorkspaceEntry[]): ReadonlyMap<RunId, Tombstone> => {
   const found = new Map<RunId, Tombstone>();
   for (const { record } of entries) {
     if (record.type === 'tombstone') found.set(record.tombstone.run, record.tombstone);

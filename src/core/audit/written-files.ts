@@ -190,7 +190,7 @@ const isWriteCall = (part: ReplyPart): part is Call => part.type === 'call' && p
 
 const addOutput = (cell: CellState, value: Json | undefined): void => {
   const { output } = (value ?? {}) as { output?: { name?: Json; ref?: Json } | null };
-  if (typeof output?.name === 'string') cell.outputs.set(output.name, String(output.ref));
+  if (typeof output?.name === 'string') cell.outputs.set(output.name, typeof output.ref === 'string' ? output.ref : '');
 };
 
 const cellFiles = ({ hasFileTools, writes, done, outputs, problems }: CellState): CellFiles => {

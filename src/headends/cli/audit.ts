@@ -1,28 +1,34 @@
 // `audit`: verifies a run.
-import type { RunArchive, RunReport } from '#contracts';
-import { auditLines } from './shared/audit-lines.ts';
+import { CloisterError } from '#base';
+import type { RunId } from '#base';
+import type { AuditReport, RunArchive, RunReport } from '#contracts';
+import { auditLines, workspaceAuditLines } from './shared/audit-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { CommandContext } from './shared/define-command.ts';
 import { plural } from '#headends/run-view';
 import { exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { openRunToRead, openToRead, resolveRun } from './shared/find-and-open.ts';
-import { optionalArgument, textOption, workspaceOption } from './shared/options.ts';
+import { flagOption, optionalArgument, textOption, workspaceOption } from './shared/options.ts';
 import { sanitizeAll } from './shared/sanitize-text.ts';
 
 export default defineCommand({
-  about: 'verify every crossing of a run and rebuild every prompt',
-  examples: ['cloister audit last', 'cloister audit --against /backup/cloister.seal'],
+  about: 'verify every crossing of a run, rebuild every prompt, and compare its files',
+  examples: ['cloister audit last', 'cloister audit --all', 'cloister audit --against /backup/cloister.seal'],
   arguments: { run: optionalArgument('a run id, a prefix of one, `last`, or the archive of a run') },
   options: {
     ...workspaceOption,
+    all: { ...flagOption('instead, every run, and what else is in the workspace'), conflicts: ['against'] },
     against: textOption('<file>', 'instead, compare the whole workspace with the seals in this file'),
     key: textOption('<key>', 'with --against: the operator’s public key (default: that of CLOISTER_KEY)'),
   },
   run: async ({ run: named, ...rest }, context) => {
     const { runtime, output } = context;
     if (rest.against !== null) return auditAgainst({ ...rest, against: rest.against }, context);
-    if (named === null) throw new UsageError("missing required argument 'run'", 'name a run, `last`, or use --against');
+    if (rest.all && named !== null) throw new UsageError('a run and --all', 'name a run, or use --all');
+    if (rest.all) return auditAll(rest, context);
+    if (named === null)
+      throw new UsageError("missing required argument 'run'", 'name a run, `last`, or use --all or --against');
     const given = { ...rest, run: named };
     await using cloister = await openRunToRead(given, runtime);
     const run = await resolveRun(cloister, given.run);
@@ -31,6 +37,48 @@ export default defineCommand({
     output.result(given.json, report, ({ paint }) => auditLines(sanitizeAll(report), sanitizeAll(events), paint));
     return report.ok ? exitCode.completed : exitCode.config;
   },
+});
+
+const auditAll = async (
+  { workspace, json }: { readonly workspace: string; readonly json: boolean },
+  { runtime, output }: CommandContext,
+): Promise<ExitCode> => {
+  await using cloister = await openToRead(workspace, runtime);
+  const failed: AuditReport[] = [];
+  const runs = await cloister.runs();
+  for (const { run } of runs) {
+    const report = await auditOf(cloister, run);
+    if (report !== null && !report.ok) failed.push(report);
+  }
+  const besides = await cloister.storage.audit();
+  const ok = failed.length === 0 && besides.ok;
+  output.result(json, { ...besides, ok, runs: runs.length, failed }, ({ paint }) =>
+    workspaceAuditLines(sanitizeAll({ runs: runs.length, failed, besides }), paint),
+  );
+  return ok ? exitCode.completed : exitCode.config;
+};
+
+/** Null for a run that was deleted meanwhile. What cannot be audited is a problem of its run, not the end of the audit. */
+const auditOf = async (archive: RunArchive, run: RunId): Promise<AuditReport | null> => {
+  try {
+    return await archive.audit(run);
+  } catch (error) {
+    if (!(error instanceof CloisterError)) throw error;
+    return error.code === 'run_unknown' ? null : unreadableRun(run, error);
+  }
+};
+
+const unreadableRun = (run: RunId, { code, message }: CloisterError): AuditReport => ({
+  run,
+  recordedBy: null,
+  ok: false,
+  crossings: 0,
+  refused: 0,
+  prompts: 0,
+  promptBytes: 0,
+  unattributedBytes: 0,
+  cells: 0,
+  problems: [{ code, where: `run ${run}`, message }],
 });
 
 type SealsToCheck = {

@@ -7,13 +7,13 @@
 import { CloisterError } from '#base';
 import { openParser } from './parse-args.ts';
 import type { ParsedArgs } from './parse-args.ts';
-import type { CliWorld } from './shared/cli-world.ts';
+import type { CliRuntime, CliWorld } from './shared/cli-world.ts';
 import { errorLines, errorValue, exitOfError, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { watchInterrupts } from './shared/interrupts.ts';
 import { openOutput } from './shared/output.ts';
 import type { Output } from './shared/output.ts';
-import { sanitizeBlock } from './shared/sanitize-text.ts';
+import { sanitizeBlock, sanitizeLine } from './shared/sanitize-text.ts';
 
 /** Never rejects. */
 export const runCli = async (args: readonly string[], world: CliWorld): Promise<number> => {
@@ -33,7 +33,7 @@ export const runCli = async (args: readonly string[], world: CliWorld): Promise<
       errorFormat = parser.onError;
       const parsed = parser.parse();
       errorFormat = parsed;
-      return await parsed.run({ ...world, output, interrupts });
+      return await parsed.run({ ...world, runtime: noticing(world.runtime, output), output, interrupts });
     } catch (error) {
       return reportFailure(error, errorFormat, output);
     }
@@ -43,6 +43,16 @@ export const runCli = async (args: readonly string[], world: CliWorld): Promise<
   } finally {
     interrupts.close();
   }
+};
+
+/** Prints what a command should know about its workspace, once. */
+const noticing = (runtime: CliRuntime, { err }: Output): CliRuntime => {
+  const printed = new Set<string>();
+  const notice = (text: string): void => {
+    if (!printed.has(text)) err.print(`${err.paint('yellow', 'warning:')} ${sanitizeLine(text)}`);
+    printed.add(text);
+  };
+  return { ...runtime, open: (options) => runtime.open({ ...options, notice }) };
 };
 
 type ErrorFormat = Pick<ParsedArgs, 'json' | 'verbose'>;

@@ -15,13 +15,13 @@ import type {
   LogRows,
   LogStore,
   RunOwner,
-  RunFacts,
   SignalRow,
   Tables,
   Tail,
   Thread,
   ThreadListener,
 } from '#testing/adapters/stores';
+import type { RunFacts } from '#adapters/stores';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 
@@ -230,6 +230,7 @@ const mapLifeCycle = (disk: MapDisk): LifeCyclePorts => ({
       ]),
     ),
   strayFolders: () => [],
+  leftovers: async () => [],
 });
 
 const mapRows = (disk: MapDisk): LogRows => ({

@@ -171,9 +171,9 @@ test('an audit of a run that writes all the time raises no false alarm', async (
   });
   const session = cloister.run('lead', 'Go.');
   let audits = 0;
-  let isOver = false;
-  const ended = session.outcome.finally(() => (isOver = true));
-  while (!isOver) {
+  const state = { isOver: false };
+  const ended = session.outcome.finally(() => (state.isOver = true));
+  while (!state.isOver) {
     expect((await cloister.audit(session.run)).problems.filter(({ code }) => /^(?:file|list)-/u.test(code))).toEqual(
       [],
     );

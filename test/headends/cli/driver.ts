@@ -357,7 +357,7 @@ export const startCli = (
       },
     },
     runtime: {
-      open: async (options) => {
+      open: async ({ notice: _notice, ...options }) => {
         opened.push(withoutAbsent(options));
         if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
         return behaviour.opens?.() ?? fakeCloister(shown, behaviour);

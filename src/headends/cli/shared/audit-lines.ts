@@ -1,5 +1,5 @@
 // Formats the findings of an audit.
-import type { AuditReport, DurableEvent } from '#contracts';
+import type { AuditReport, DurableEvent, WorkspaceAudit } from '#contracts';
 import { applyEvent, count, newRunView, plural } from '#headends/run-view';
 import { describeRefusal, describeRefusedCall } from './event-line.ts';
 import type { Paint } from './output.ts';
@@ -18,8 +18,46 @@ export const auditLines = (report: AuditReport, events: readonly DurableEvent[],
       verdict,
     ].join(' · '),
     ...refusalLines(events, paint),
-    ...report.problems.map(({ code, where, message }) => `  ${paint('red', code)} ${where}: ${message}`),
+    ...problemLines(report.problems, paint),
   ];
+};
+
+/** The runs with problems, and what else is wrong in the workspace. Everything must be sanitized. */
+export const workspaceAuditLines = (
+  {
+    runs,
+    failed,
+    besides,
+  }: { readonly runs: number; readonly failed: readonly AuditReport[]; readonly besides: WorkspaceAudit },
+  paint: Paint,
+): readonly string[] => {
+  const { problems, leftovers } = besides;
+  const all = [...failed.flatMap((report) => report.problems), ...problems];
+  const verdict =
+    failed.length + problems.length === 0
+      ? paint('green', 'ok')
+      : paint('red', plural(Math.max(1, all.length), 'problem'));
+  return [
+    `${paint('bold', 'Audit:')} ${plural(runs, 'run')}, ${failed.length === 0 ? 'all sound' : `${count(failed.length)} with problems`} · ${verdict}`,
+    ...failed.flatMap(({ run, problems: own }) => [`run ${run}`, ...problemLines(own, paint)]),
+    ...(problems.length === 0 ? [] : ['workspace', ...problemLines(problems, paint)]),
+    ...leftoverLines(leftovers),
+  ];
+};
+
+const problemLines = (problems: AuditReport['problems'], paint: Paint): readonly string[] =>
+  problems.map(({ code, where, message }) => `  ${paint('red', code)} ${where}: ${message}`);
+
+const leftoverNames = {
+  owner: 'owner of a run without records',
+  signals: 'queue of signals for a run without records',
+  blob: 'stored file that no record names',
+} as const;
+
+/** They are counted: there may be many, and they do no harm. */
+const leftoverLines = (leftovers: WorkspaceAudit['leftovers']): readonly string[] => {
+  const kinds = Map.groupBy(leftovers, ({ kind }) => kind);
+  return [...kinds].map(([kind, ones]) => `left over: ${count(ones.length)} × ${leftoverNames[kind]}`);
 };
 
 /** Every refused crossing of a run (sender, receiver, kind and reason), and every refused call of an agent with the path to it. */

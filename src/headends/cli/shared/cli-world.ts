@@ -174,6 +174,8 @@ type OpenOptions = {
   readonly offline?: boolean;
   /** Reads the run in this archive instead of those in the workspace. */
   readonly archive?: string;
+  /** Called with what the user should know about the workspace, such as that its log is gone. */
+  readonly notice?: (text: string) => void;
 };
 
 /** `notes`: what could not be checked. */
