@@ -46,7 +46,7 @@ export type Spent = {
   readonly outputTokens: number;
   /** US dollars; null if they are unknown. */
   readonly usd: number | null;
-  /** Milliseconds from start to end. */
+  /** Working time in milliseconds: from start to end, without the time in which it waited for people or the run was down. */
   readonly ms: number;
   /** Tool calls. */
   readonly steps: number;

@@ -19,6 +19,8 @@ export type TranscriptCell = {
   readonly startedAt: number;
   /** Null while it runs, or if it was interrupted. */
   readonly endedAt: number | null;
+  /** Its working time, as in `spent.ms`; null until it has ended. */
+  readonly ms: number | null;
   readonly status: Status | null;
   readonly error: EventError | null;
   /** Its answer. */

@@ -36,7 +36,7 @@ export const calls = (cell: string, at: number, op: number, child: string): read
 ];
 
 export const ends = (cell: string, at: number): DurableEvent =>
-  event('session-end', cell, at, { status: 'completed', error: null });
+  event('session-end', cell, at, { status: 'completed', spent: { ms: at }, error: null });
 
 export const viewOf = (...events: readonly (RunEvent | readonly RunEvent[])[]): RunView => {
   const view = newRunView();

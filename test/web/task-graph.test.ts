@@ -157,9 +157,9 @@ test('a damaged list of tasks, with a circle or an unknown name, still has depth
 test('a box says how long its task took and how much came out, or how it stands', () => {
   const { nodes } = taskGraphOf(viewOf(done), []);
   expect(nodeFigures(nodes[1]!, 0)).toMatch(/^\d+ ms, 227 B$/u);
-  expect(nodeFigures({ ...nodes[1]!, status: 'running', cell: { ...nodes[1]!.cell!, endedAt: null } }, 2006)).toBe(
-    'Working, 2.0 s',
-  );
+  expect(
+    nodeFigures({ ...nodes[1]!, status: 'running', cell: { ...nodes[1]!.cell!, endedAt: null, spentMs: null } }, 2006),
+  ).toBe('Working, 2.0 s');
   expect(nodeFigures({ ...nodes[1]!, status: 'blocked', cell: null }, 0)).toBe('Blocked');
 });
 

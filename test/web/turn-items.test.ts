@@ -77,7 +77,7 @@ test('a request that failed says nothing, and a spawn is shown as the agent that
 });
 
 test('of a run that was stopped, the words in the middle of which it was stay in sight', () => {
-  const stop = event('session-end', 'lead', 3, { status: 'cancelled', error: null });
+  const stop = event('session-end', 'lead', 3, { status: 'cancelled', spent: { ms: 3 }, error: null });
   const failed = event('model-end', 'lead', 3, { op: 0, ok: false, calls: 0, error: null });
   const begun = [start('lead', 0), asks('lead', 1, 0), writes('Half a sen')];
   expect(shown(viewOf(...begun, stop))).toEqual(['Half a sen']);

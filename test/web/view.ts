@@ -30,6 +30,7 @@ export const ended = (cell: string, more: Record<string, unknown> = {}): Given =
   type: 'session-end',
   cell,
   status: 'completed',
+  spent: { ms: 0 },
   error: null,
   ...more,
 });

@@ -19,6 +19,7 @@ import { verifyOutcomes, verifySpawned } from './verify-outcomes.ts';
 import { verifyPrompts } from './verify-prompts.ts';
 import { QuestionsCheck } from './verify-questions.ts';
 import { verifyShares } from './verify-shares.ts';
+import { verifyTimes } from './verify-times.ts';
 import { verifyTasks } from './verify-tasks.ts';
 import { verifyWork } from './verify-work.ts';
 
@@ -56,6 +57,7 @@ export const auditRun = async (
     verifyHolds(records, prompts.of, problems),
     (frame) => accounts.next(frame),
     verifyOutcomes(records, problems),
+    verifyTimes(records, problems),
     verifyLimits(records, problems),
     (frame) => questions.next(frame),
     verifySpawned(records, problems),

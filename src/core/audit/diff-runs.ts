@@ -109,7 +109,7 @@ const cellSide = (cell: CellRecords | undefined, run: RunView): CellSide | null 
     cell: birth.cell,
     status: end?.outcome.status ?? null,
     output: end?.outcome.output ?? '',
-    spent: toSpent(sumTally(cell), (end?.at ?? run.now) - startedAt),
+    spent: toSpent(sumTally(cell), end?.outcome.spent.ms ?? run.now - startedAt),
     models: [...new Set([...operations.values()].flatMap(({ attempt }) => attempt?.model ?? []))],
     crossings: cellLedger(birth.cell, run).map((entry) => describeCrossing(entry, run)),
   };

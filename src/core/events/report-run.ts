@@ -222,7 +222,9 @@ const cellTimes = (frames: readonly Frame[], accounts: Accounts): ((cell: CellSt
       .filter(({ at }) => at > startedAt && at <= endAt)
       .filter(({ no }) => !ended.some(({ from, to }) => from.no < no && no <= to.no))
       .reduce((ms, gap) => ms + gap.ms, 0);
-    return { workedMs: Math.max(0, endAt - startedAt - downMs - waitedMs), waitedMs };
+    // Once recorded, it is not computed again: everybody tells the same time.
+    const workedMs = end?.outcome.spent.ms ?? Math.max(0, endAt - startedAt - downMs - waitedMs);
+    return { workedMs, waitedMs };
   };
 };
 

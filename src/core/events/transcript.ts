@@ -45,6 +45,7 @@ const startCell = ({ cell, parent, agent, goal, at }: EventOf<'session-start'>):
   goal,
   startedAt: at,
   endedAt: null,
+  ms: null,
   status: null,
   error: null,
   output: '',
@@ -82,8 +83,8 @@ const readEvent = (cell: CellState, event: DurableEvent, full: boolean): void =>
       return;
     }
     case 'session-end': {
-      const { at: endedAt, status, error, details } = event;
-      Object.assign(cell, { endedAt, status, error, output: details?.output ?? '' });
+      const { at: endedAt, spent, status, error, details } = event;
+      Object.assign(cell, { endedAt, ms: spent.ms, status, error, output: details?.output ?? '' });
       return;
     }
     default:

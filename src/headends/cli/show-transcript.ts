@@ -36,7 +36,7 @@ const cellLines = (cell: TranscriptCell, view: CellView): readonly string[] => {
   const { paint, columns } = view.screen;
   const name = cell.cell.startsWith(cell.agent) ? cell.cell : `${cell.cell} ${rowText(cell.agent)}`;
   const ended = cell.status ?? 'unfinished';
-  const took = cell.endedAt === null ? '' : `, ${formatDuration(cell.endedAt - cell.startedAt)}`;
+  const took = cell.ms === null ? '' : `, ${formatDuration(cell.ms)}`;
   return [
     paint('bold', truncateColumns(`${stateMark(cell.status ?? 'interrupted')} ${name}  ${ended}${took}`, columns)),
     ...(cell.entries.length === 0 ? beside('goal', cell.goal, view, 'dim') : []),

@@ -230,12 +230,9 @@ const leftLines = (outcome: Outcome): readonly string[] => {
   return [...(missing.length === 0 ? [] : ['', ...missing]), ...spawnedLines(outcome)];
 };
 
-/** From start to end, and how much of that it waited for people. */
-const describeTime = ({ startedAt, endedAt }: RunReport, root: CellReport | undefined): string => {
-  const waitedMs = root?.waitedMs ?? 0;
-  const wholeMs = (endedAt ?? startedAt) - startedAt;
-  return waitedMs === 0 ? formatDuration(wholeMs) : `${formatDuration(wholeMs - waitedMs)}${waitedText(waitedMs)}`;
-};
+/** Its working time, and how long it waited for people. */
+const describeTime = ({ spent }: RunReport, root: CellReport | undefined): string =>
+  `${formatDuration(spent.ms)}${waitedText(root?.waitedMs ?? 0)}`;
 
 const describeBuild = ({ build, format }: RecordedBy, continuedBy: readonly string[]): string =>
   `${build}, format ${format}${continuedBy.length === 0 ? '' : `; continued by ${continuedBy.join(', ')}`}`;

@@ -309,6 +309,7 @@ export const transcriptShape = named(
         goal: text,
         startedAt: time,
         endedAt: timeOrNone,
+        ms: millisOrNone,
         status: oneOf(...statuses, null),
         error: eventError,
         output: text,

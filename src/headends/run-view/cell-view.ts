@@ -19,6 +19,8 @@ export type CellView = {
   /** How long it waited for people. */
   readonly wait: WaitingTime;
   endedAt: number | null;
+  /** Its working time, as recorded with its end; null until then. */
+  spentMs: number | null;
   status: Status | null;
   /** Why it failed; null otherwise. */
   failure: string | null;
@@ -116,6 +118,7 @@ export const startedCell = (event: DurableEvent & { type: 'session-start' }): Ce
   downMs: 0,
   wait: newWaitingTime(),
   endedAt: null,
+  spentMs: null,
   status: null,
   failure: null,
   error: null,
@@ -169,6 +172,7 @@ export const applyCellEvent = (cell: CellView, event: Exclude<DurableEvent, { ty
       cell.window = null;
       cell.text = '';
       cell.endedAt = event.at;
+      cell.spentMs = event.spent.ms;
       cell.status = event.status;
       cell.error = event.error;
       cell.failure = event.error?.summary ?? null;

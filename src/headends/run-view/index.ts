@@ -14,3 +14,4 @@ export {
 export { applyEvent, cellName, crossingEndName, cutLiveText, newRunView, toolNameOf } from './run-view.ts';
 export type { CrossingView, MailView, QuestionView, RunView, TaskView } from './run-view.ts';
 export { waitedMsUntil } from './waiting-time.ts';
+export { workedMs } from './worked-ms.ts';

@@ -11,6 +11,7 @@ import {
   formatDuration,
   money,
   newRunView,
+  workedMs,
 } from '#headends/run-view';
 import type { CellView, RunView, WindowCutView } from '#headends/run-view';
 import { RunActivityFold } from '#headends/shared';
@@ -79,9 +80,8 @@ const cardStatus = ({ status, idle }: CellView): TaskCard['status'] => {
 };
 
 const endLine = (cell: CellView): string => {
-  const { status, startedAt, endedAt, downMs, wait, usd, failure } = cell;
-  const ms = (endedAt ?? startedAt) - startedAt - downMs - wait.waitedMs;
-  return `${status}, ${formatDuration(Math.max(0, ms))}, ${money(usd)}${failure === null ? '' : `: ${failure}`}`;
+  const { status, startedAt, endedAt, usd, failure } = cell;
+  return `${status}, ${formatDuration(workedMs(cell, endedAt ?? startedAt))}, ${money(usd)}${failure === null ? '' : `: ${failure}`}`;
 };
 
 const cutsMax = 5;

@@ -170,6 +170,7 @@ const tamperings: readonly Tampering[] = [
   ],
   ['a cost is removed', 'outcome-spent', `frame 19, cell ${lead}`, (frames) => delete frames[6].record.cost],
   ['a price is changed', 'outcome-spent', researcher, (frames) => frames[15].record.cost.nanoUsd++],
+  ['an outcome’s time is changed', 'outcome-spent', lead, (f) => (f[19].record.outcome.spent.ms = 1e9)],
   ['an outcome’s figures are changed', 'outcome-spent', lead, (f) => f[19].record.outcome.spent.inputTokens--],
   ['an outcome’s status is changed', 'outcome-envelope', lead, (f) => (f[19].record.outcome.status = 'partial')],
   ['an outcome’s output is changed', 'outcome-envelope', lead, (f) => (f[19].record.outcome.output += '.')],

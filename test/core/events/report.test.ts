@@ -50,9 +50,8 @@ test('a cell’s spending includes its children’s, and agrees with its outcome
   const [parent, child] = report.cells;
   expect(parent!.own).toMatchObject({ inputTokens: 320, outputTokens: 70, usd: 0.00032, steps: 2, spawns: 1 });
   expect(child!.own).toMatchObject({ inputTokens: 300, outputTokens: 50, usd: 0.0003, steps: 1, spawns: 0 });
-  for (const { spent, outcome } of report.cells) expect({ ...spent, ms: 7 }).toEqual(outcome!.spent);
+  for (const { spent, outcome } of report.cells) expect(spent).toEqual(outcome!.spent);
   expect(report.spent).toEqual(parent!.spent);
-  expect(report.spent.ms).toBe(frames.at(-1)!.at - frames[0]!.at);
 });
 
 test('figures count requests, tools and agents by name, for the cell alone and including its children', () => {

@@ -51,7 +51,7 @@ test('the live tree of a resumed run shows all of its cells, and does not count 
     await run.pass(downMs + 1500);
     const lines = emulate(run.screen(), 80).lines;
     expect(lines[1]).toMatch(/^● lead +waiting for a child +1 +1 .* 1\.5 s$/u);
-    expect(lines[2]).toMatch(/^✓ └─researcher +1 +1 .* 500 ms$/u);
+    expect(lines[2]).toMatch(/^✓ └─researcher +1 +1 .* 4\.2 s$/u);
     run.interrupt();
     expect(await run.code).toBe(130);
     expect(emulate(run.screen(), 80).cursorVisible).toBe(true);

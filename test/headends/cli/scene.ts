@@ -316,6 +316,7 @@ export const transcriptOf = (given: Scene, { cell, full = false }: TranscriptOpt
     goal: given.goal,
     startedAt: startAt,
     endedAt: startAt + 4200,
+    ms: 4200,
     status: given.status,
     error: null,
     output: given.answer,

@@ -51,7 +51,16 @@ test('the cause of a cell’s end is told once, and a file by the beginning of i
     error,
     results: [],
   };
-  const cell = { cell: leadId, parent: null, agent: 'lead', goal: 'x', startedAt: 0, endedAt: 9, output: '' } as const;
+  const cell = {
+    cell: leadId,
+    parent: null,
+    agent: 'lead',
+    goal: 'x',
+    startedAt: 0,
+    endedAt: 9,
+    ms: 9,
+    output: '',
+  } as const;
   const lines = (full: boolean): string =>
     transcriptLines(
       { run: runId, cells: [{ ...cell, status: 'failed', error, entries: [entry] }] },

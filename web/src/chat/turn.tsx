@@ -1,6 +1,6 @@
 // The turn that is shown: the message, what its agents say and do, questions, and how it ended.
 import { useEffect } from 'preact/hooks';
-import { formatDuration, money, plural } from '#headends/run-view';
+import { formatDuration, money, plural, workedMs } from '#headends/run-view';
 import type { CellView, QuestionView } from '#headends/run-view';
 import { questionEnd } from '../questions/question-words.ts';
 import type { RunStore } from '../run-store.ts';
@@ -15,7 +15,7 @@ import { Rows, SaidText } from './rows.tsx';
 import { TurnFigures } from './turn-figures.tsx';
 import { itemKey, standingStill, turnItems, withAnswer } from './turn-items.ts';
 import type { TurnItem } from './turn-items.ts';
-import { hourMinute, toolLabel, totalUsd, workedMs } from './words.ts';
+import { hourMinute, toolLabel, totalUsd } from './words.ts';
 
 type TurnProps = { readonly store: RunStore };
 /** The tries of this turn, if the conversation knows them. */

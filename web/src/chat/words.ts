@@ -1,6 +1,6 @@
 // Small texts of the chat: times, names, amounts.
 import type { Budget } from '#contracts';
-import { formatDuration, waitedMsUntil } from '#headends/run-view';
+import { formatDuration, workedMs } from '#headends/run-view';
 import type { CellView, RunView } from '#headends/run-view';
 
 /** `mail__send` → `mail/send`: a tool by the server that has it. */
@@ -10,12 +10,6 @@ export const toolLabel = (tool: string): string => tool.replace('__', '/');
 export const hourMinute = (at: number): string => {
   const date = new Date(at);
   return [date.getHours(), date.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
-};
-
-/** How long a cell has worked: without the time in which it waited for people or the run was down. */
-export const workedMs = (cell: CellView, now: number): number => {
-  const until = cell.endedAt ?? now;
-  return Math.max(0, until - cell.startedAt - cell.downMs - waitedMsUntil(cell.wait, until));
 };
 
 /** 1.2 s; whole seconds while it changes. */

@@ -1,6 +1,6 @@
 // A team's run as a graph: the team, its tasks in columns by depth, and the answer. Lines show whose content it is.
 import type { TaskReport, TaskStatus } from '#contracts';
-import { formatBytes, formatDuration } from '#headends/run-view';
+import { formatBytes, formatDuration, workedMs } from '#headends/run-view';
 import type { CellView, CrossingView, RunView, TaskView } from '#headends/run-view';
 import type { GraphEdge, GraphNode } from './graph-layout.ts';
 
@@ -225,7 +225,7 @@ export const taskWords: Readonly<Record<TaskStatus, { readonly word: string; rea
 
 /** `0.4 s, 227 B`, or how it stands. */
 export const nodeFigures = ({ status, cell, bytes }: TaskNode, now: number): string => {
-  const took = cell === null ? null : formatDuration((cell.endedAt ?? now) - cell.startedAt - cell.downMs);
+  const took = cell === null ? null : formatDuration(workedMs(cell, now));
   if (status === 'completed' && took !== null) return bytes === null ? took : `${took}, ${formatBytes(bytes)}`;
   const { word } = taskWords[status];
   return status === 'running' && took !== null ? `${word}, ${took}` : word;

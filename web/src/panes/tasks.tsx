@@ -1,7 +1,7 @@
 // The tasks of a team: a graph and a list, and what the selected task saw.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TaskReport } from '#contracts';
-import { count, formatBytes, formatDuration, money } from '#headends/run-view';
+import { count, formatBytes, formatDuration, money, workedMs } from '#headends/run-view';
 import { address, select } from '../address.ts';
 import type { PaneProps } from '../shell/workbench.tsx';
 import { announcement, source } from '../state.ts';
@@ -230,9 +230,7 @@ const TaskRow = ({ node, graph, isSelected, onSelect, now }: TaskRowProps) => {
       <td class="number wide-only">{cell === null ? '' : count(cell.requests.length)}</td>
       <td class="number wide-only">{cell === null ? '' : `${count(cell.inputTokens)}, ${count(cell.outputTokens)}`}</td>
       <td class="number">{cell === null ? '' : money(cell.usd)}</td>
-      <td class="number">
-        {cell === null ? '' : formatDuration((cell.endedAt ?? now) - cell.startedAt - cell.downMs)}
-      </td>
+      <td class="number">{cell === null ? '' : formatDuration(workedMs(cell, now))}</td>
       <td>
         <Status status={look} words={word} />
       </td>

@@ -2,7 +2,7 @@
 //
 //   tree-whole. Every cell is in exactly one row, shown or folded away: alike siblings are one row where there are many of them.
 import type { CellId } from '#base';
-import { activityText, cellName } from '#headends/run-view';
+import { activityText, cellName, workedMs } from '#headends/run-view';
 import type { CellView, RunView } from '#headends/run-view';
 
 export type TreeRow = {
@@ -119,14 +119,12 @@ export const rowOf = (rows: readonly TreeRow[], cell: string | undefined): numbe
 /** The sums over its cells. `usd` is null as soon as one price is unknown. */
 export const rowFigures = ({ cells }: TreeRow, now: number) => {
   const sum = (value: (cell: CellView) => number): number => cells.reduce((total, cell) => total + value(cell), 0);
-  const ms = ({ startedAt, endedAt, downMs, wait }: CellView): number =>
-    (endedAt ?? now) - startedAt - downMs - wait.waitedMs - (wait.since === null ? 0 : Math.max(0, now - wait.since));
   return {
     requests: sum(({ requests }) => requests.length),
     tools: sum(({ tools }) => tools),
     inputTokens: sum(({ inputTokens }) => inputTokens),
     outputTokens: sum(({ outputTokens }) => outputTokens),
     usd: cells.reduce<number | null>((total, { usd }) => (total === null || usd === null ? null : total + usd), 0),
-    ms: Math.max(...cells.map(ms)),
+    ms: Math.max(...cells.map((cell) => workedMs(cell, now))),
   };
 };

@@ -66,7 +66,7 @@ const RunStatus = () => {
   const waits = [...view.questions.values()].some(({ state }) => state === null);
   const said = facts.value?.status === 'interrupted' ? 'interrupted' : root.idle ? 'idle' : 'running';
   const status = root.status ?? (waits ? 'waiting' : said);
-  const took = root.endedAt === null ? null : root.endedAt - root.startedAt - root.downMs - root.wait.waitedMs;
+  const took = root.spentMs;
   const usd = cells.reduce<number | null>((sum, { usd: one }) => (sum === null || one === null ? null : sum + one), 0);
   const cap = facts.value?.budget?.usd;
   const [input, output] = (['inputTokens', 'outputTokens'] as const).map((key) =>

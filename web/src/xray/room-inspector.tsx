@@ -1,6 +1,6 @@
 // One room: what it was asked, how it ended, what it did; and one of its operations that is no request.
 import type { EventError } from '#contracts';
-import { count, formatBytes, formatDuration, money, plural } from '#headends/run-view';
+import { count, formatBytes, formatDuration, money, plural, workedMs } from '#headends/run-view';
 import type { CellView } from '#headends/run-view';
 import { select } from '../address.ts';
 import { WindowBar } from '../panes/windows.tsx';
@@ -17,11 +17,11 @@ import { Fork, Head, Refused, Row, Section, Withheld } from './pieces.tsx';
 type Props = { readonly store: RunStore; readonly cell: CellView };
 
 export const RoomInspector = ({ store, cell }: Props) => {
-  const { requests, calls, children, goal, error, endedAt, startedAt, status } = cell;
+  const { requests, calls, children, goal, error, endedAt, status } = cell;
   const name = namesIn(store)(cell.cell);
   const last = requests.at(-1);
   useKeys({ x: { about: 'X-ray', run: () => last && select({ op: last.op }) } });
-  const took = endedAt === null ? '' : ` in ${formatDuration(endedAt - startedAt - cell.downMs - cell.wait.waitedMs)}`;
+  const took = endedAt === null ? '' : ` in ${formatDuration(workedMs(cell, endedAt))}`;
   const facts = [
     plural(requests.length, 'request'),
     calls.length > 0 && plural(calls.length, 'tool call'),

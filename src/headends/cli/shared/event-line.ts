@@ -11,6 +11,7 @@ import {
   formatDuration,
   plural,
   toolNameOf,
+  workedMs,
 } from '#headends/run-view';
 import type { RunView } from '#headends/run-view';
 import { describeAmendment, describeCacheUse, describeClamp, describeTrim, describeCost } from './format.ts';
@@ -134,9 +135,10 @@ const describeTask = (event: DurableEvent & { type: 'task' }, runView: RunView, 
   if (!verbose && !isAgain && (status === 'pending' || status === 'ready')) return null;
   const who = assignee === null ? '' : ` (${sanitizeLine(assignee)})`;
   const { startedAt = null, cell: works = null } = runView.tasks.get(task) ?? {};
-  const downMs = works === null ? 0 : (runView.cells.get(works)?.downMs ?? 0);
+  const worker = works === null ? undefined : runView.cells.get(works);
   const ended = status === 'completed' || status === 'failed' || isAgain;
-  const took = ended && startedAt !== null ? ` ${formatDuration(at - startedAt - downMs)}` : '';
+  const ms = worker === undefined ? at - (startedAt ?? at) : workedMs(worker, at);
+  const took = ended && startedAt !== null ? ` ${formatDuration(ms)}` : '';
   const why = reason === null ? '' : `: ${sanitizeLine(reason.text)}`;
   return `task ${excerpt(title, excerptColumns)}${who} ${isAgain ? 'will be retried' : status}${took}${why}`;
 };

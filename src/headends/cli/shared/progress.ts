@@ -8,6 +8,7 @@ import {
   newRunView,
   plural,
   waitedMsUntil,
+  workedMs,
 } from '#headends/run-view';
 import type { CellView, RunView } from '#headends/run-view';
 import type { AnswerFlags, AnswerView } from './answer-view.ts';
@@ -204,10 +205,10 @@ const progressRows = (runView: RunView, now: number): readonly TreeRow[] =>
   }));
 
 /** Its working time. */
-const elapsedMs = ({ startedAt, downMs, wait, endedAt }: CellView, now: number): number => {
-  if (endedAt !== null) return endedAt - startedAt - downMs - wait.waitedMs;
+const elapsedMs = (cell: CellView, now: number): number => {
+  const ms = workedMs(cell, now);
   // Whole tenths of a second, so that the drawing changes no more often than it is drawn.
-  return Math.max(0, Math.floor((now - startedAt - downMs - waitedMsUntil(wait, now)) / 100) * 100);
+  return cell.endedAt === null ? Math.floor(ms / 100) * 100 : ms;
 };
 
 /** The totals of a run so far, on one line. */
