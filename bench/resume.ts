@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Cloister, defineAgent, openCloister } from 'cloister';
 import { openSqliteStore } from '#adapters/stores';
+import { unpackRecord } from '#testing/adapters/stores';
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import { teamAgent } from './agents.ts';
@@ -138,7 +139,7 @@ const timed = async (work: () => Promise<void>, cpu: number[]): Promise<number> 
 const readRawLog = ({ folder, run, frames }: CutRun): void => {
   const database = new DatabaseSync(join(folder, 'cloister.db'), { readOnly: true });
   const rows = database.prepare('SELECT body FROM frames WHERE run = ? ORDER BY no').all(run);
-  const parsed = rows.map(({ body }) => JSON.parse(String(body)) as Frame);
+  const parsed = rows.map(({ body }) => JSON.parse(String(unpackRecord(body))) as Frame);
   database.close();
   if (parsed.length !== frames || parsed.at(-1)?.no !== frames - 1) throw new Error('The log was not read completely.');
 };

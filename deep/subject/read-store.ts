@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { unpackRecord } from '#testing/adapters/stores';
 import { aboutFrame, shaOf } from './witness.ts';
 import type { FrameAbout } from './witness.ts';
 
@@ -33,6 +34,6 @@ export const readStore = (workspace: string, { readOnly }: { readonly readOnly: 
 };
 
 const storedFrame = ({ no, body }: Readonly<Record<string, unknown>>): StoredFrame => {
-  const text = String(body);
+  const text = String(unpackRecord(body));
   return { no: Number(no), sha: shaOf(text), about: aboutFrame(JSON.parse(text)) };
 };

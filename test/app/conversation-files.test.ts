@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { defineAgent } from 'cloister';
 import { expect, test } from 'vitest';
 import type { AgentOptions } from 'cloister';
+import { unpackRecord } from '#testing/adapters/stores';
 import type { Frame } from '#contracts';
 import { auditRun } from '#core/audit';
 import type { RequestView, ScriptLine } from '#testkit';
@@ -196,7 +197,7 @@ test('the audit notices a list that is not what the turn before left, and a cont
   const framesOf = (of: string): readonly Frame[] => {
     using database = new DatabaseSync(join(workspace, 'cloister.db'));
     const rows = database.prepare('SELECT body FROM frames WHERE run = ? ORDER BY no').all(of);
-    return rows.map(({ body }) => JSON.parse(String(body)) as Frame);
+    return rows.map(({ body }) => JSON.parse(String(unpackRecord(body))) as Frame);
   };
   const problemsIf = async (left: string, stored: string) => {
     const readRun = async () =>

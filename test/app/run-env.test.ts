@@ -5,12 +5,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { openCloister, openServer } from 'cloister';
 import type { Cloister, CloisterOptions, RunSession } from 'cloister';
 import { expect, onTestFinished, test } from 'vitest';
+import { unpackRecord } from '#testing/adapters/stores';
 import { CloisterError } from '#base';
 import { clientError } from '#headends/shared';
 import { openConfigured } from '../../src/app/open-cloister.ts';
 import { thrownBy } from '../core/session/driver.ts';
 import { chatResponse, withFetch } from '../isolation/fake-wire.ts';
 import type { ChatReply, Sent } from '../isolation/fake-wire.ts';
+import { storedRecords } from '../stored-text.ts';
 import { ai, createFolders } from './driver.ts';
 import type { TestFolders } from './driver.ts';
 
@@ -252,8 +254,9 @@ const openWorkspace = async ({ cwd, env }: TestFolders, workspace: string): Prom
 
 const again = `Missing: KEY; code gave the run values of its own, which are not recorded. Continue it from code with { env: { KEY: … } }.`;
 
-/** All bytes below a folder. */
+/** All bytes below the folder of a workspace, and what is packed in them. */
 const bytesBelow = (folder: string): string =>
+  storedRecords(folder) +
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
@@ -284,7 +287,9 @@ test('a run that was given values is resumed with them, never with those of the 
   expect(bytes).not.toMatch(/q7Zr2Kx9Wm4Bv8Tn3/u);
   using database = new DatabaseSync(join(copy, 'cloister.db'));
   const records = database.prepare('SELECT body FROM frames WHERE run = ? ORDER BY no').all(run);
-  const named = records.map(({ body }) => JSON.parse(String(body)).record).filter(({ env }) => env !== undefined);
+  const named = records
+    .map(({ body }) => JSON.parse(String(unpackRecord(body))).record)
+    .filter(({ env }) => env !== undefined);
   expect(named.map(({ type, env }) => [type, env])).toEqual([
     ['open', ['KEY']],
     ['resume', ['KEY']],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openCloister } from 'cloister';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { noTail, recordHash } from '#testing/adapters/stores';
+import { noTail, recordHash, unpackRecord } from '#testing/adapters/stores';
 import { recordFormats, sha256 } from '#base';
 import type { RunId } from '#base';
 import { cloister, cloisterJson, newFolder, readWithCloister, repo, team } from './driver.ts';
@@ -101,7 +101,7 @@ describe('a workspace', () => {
         .all()
         .map(({ key, value }) => [key, value]),
     );
-    expect(meta).toMatchObject({ cloister: '4', 'created-by': 'cloister 0.0.9', 'written-by': version });
+    expect(meta).toMatchObject({ cloister: '5', 'created-by': 'cloister 0.0.9', 'written-by': version });
   });
 
   test('of the newest format needs no migration', async () => {
@@ -109,7 +109,7 @@ describe('a workspace', () => {
     const { code, stdout } = await inWorkspace(['migrate'], original);
     expect([code, stdout]).toEqual([
       0,
-      `The workspace has format 4, the newest one, last written by ${version}. Nothing was changed.\n`,
+      `The workspace has format 5, the newest one, last written by ${version}. Nothing was changed.\n`,
     ]);
     expect(bytesIn(original)).toEqual(before);
   });
@@ -155,9 +155,10 @@ const withFirstRecord = (run: string, recordedBy: unknown): string => {
   using database = open(workspace);
   const rows = database.prepare('SELECT no, body FROM frames WHERE run = ? ORDER BY no').all(run);
   let { hash } = noTail;
-  for (const { no, body } of rows) {
-    const frame = JSON.parse(String(body)) as { record: object };
-    const changed = no === 0 ? JSON.stringify({ ...frame, record: { ...frame.record, recordedBy } }) : String(body);
+  for (const { no, body: stored } of rows) {
+    const body = String(unpackRecord(stored));
+    const frame = JSON.parse(body) as { record: object };
+    const changed = no === 0 ? JSON.stringify({ ...frame, record: { ...frame.record, recordedBy } }) : body;
     hash = recordHash(hash, changed);
     database
       .prepare('UPDATE frames SET body = ?, hash = ? WHERE run = ? AND no = ?')
@@ -172,10 +173,11 @@ const withFirstRecord = (run: string, recordedBy: unknown): string => {
 describe('a run', () => {
   test('says the format of its records and the build that started it, in its first record only', async () => {
     using database = open(original);
-    const bodies = database.prepare('SELECT no, body FROM frames WHERE run = ? ORDER BY no').all(runs[0]!);
+    const rows = database.prepare('SELECT body FROM frames WHERE run = ? ORDER BY no').all(runs[0]!);
+    const bodies = rows.map(({ body }) => String(unpackRecord(body)));
     const recordedBy = { format: recordFormats.newest, build: version };
-    expect(JSON.parse(String(bodies[0]?.['body']))).toMatchObject({ record: { type: 'open', recordedBy } });
-    expect(bodies.slice(1).some(({ body }) => String(body).includes(version))).toBe(false);
+    expect(JSON.parse(bodies[0]!)).toMatchObject({ record: { type: 'open', recordedBy } });
+    expect(bodies.slice(1).some((body) => body.includes(version))).toBe(false);
     for (const command of ['show', 'audit'])
       expect(await cloisterJson([command, runs[0]!, '--workspace', original])).toMatchObject({ recordedBy });
     expect((await inWorkspace(['show', runs[0]!], original)).stdout).toContain(

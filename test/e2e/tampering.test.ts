@@ -2,10 +2,18 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { unpackRecord } from '#testing/adapters/stores';
 import { cloisterJson, cloister, readWithCloister, newFolder, nodeNoise, team, value } from './driver.ts';
 
 const original = newFolder();
 let run = '';
+
+const open = (workspace: string): DatabaseSync => {
+  const database = new DatabaseSync(join(workspace, 'cloister.db'));
+  database.function('unpacked', (stored) => unpackRecord(stored) as string);
+  return database;
+};
+
 beforeAll(async () => {
   run = (await cloisterJson(['run', 'lead', 'one two three', '--agents', team, '--workspace', original])).run;
 });
@@ -15,7 +23,7 @@ const auditAfter = async (sql: string) => {
   const workspace = newFolder();
   cpSync(original, workspace, { recursive: true });
   {
-    using database = new DatabaseSync(join(workspace, 'cloister.db'));
+    using database = open(workspace);
     expect(database.prepare(sql).run().changes).toBeGreaterThan(0);
   }
   const args = ['audit', run, '--workspace', workspace];
@@ -24,10 +32,20 @@ const auditAfter = async (sql: string) => {
 };
 
 const changes: readonly (readonly [what: string, sql: string, where: RegExp])[] = [
-  ['one byte of a goal', `UPDATE frames SET body = replace(body, 'Count the', 'Count tha')`, /frame \d+ /u],
-  ['one byte of an answer', `UPDATE frames SET body = replace(body, 'hree words', 'hrea words')`, /frame \d+ /u],
-  ['one byte of the system prompt', `UPDATE frames SET body = replace(body, 'Be lead', 'Be mead')`, /frame 0 /u],
-  ['a byte that makes it invalid JSON', `UPDATE frames SET body = substr(body, 2) WHERE no = 2`, /frame 2 /u],
+  ['one byte of a goal', `UPDATE frames SET body = replace(unpacked(body), 'Count the', 'Count tha')`, /frame \d+ /u],
+  [
+    'one byte of an answer',
+    `UPDATE frames SET body = replace(unpacked(body), 'hree words', 'hrea words')`,
+    /frame \d+ /u,
+  ],
+  [
+    'one byte of the system prompt',
+    `UPDATE frames SET body = replace(unpacked(body), 'Be lead', 'Be mead')`,
+    /frame 0 /u,
+  ],
+  ['a byte that makes it invalid JSON', `UPDATE frames SET body = substr(unpacked(body), 2) WHERE no = 2`, /frame 2 /u],
+  ['a byte of a packed record', `UPDATE frames SET body = substr(body, 1, 40) || x'00' WHERE no = 1`, /frame 1 /u],
+  ['a packed record in half', `UPDATE frames SET body = substr(body, 1, 40) WHERE no = 1`, /frame 1 /u],
   ['a hash', `UPDATE frames SET hash = 'f' || substr(hash, 2) || 'f' WHERE no = 3`, /frame [34] /u],
   ['the last hash', `UPDATE frames SET hash = 'f' || hash WHERE no = (SELECT max(no) FROM frames)`, /frame \d+ /u],
   ['a missing frame', `DELETE FROM frames WHERE no = 4`, /frame 4 .*missing/u],
@@ -57,8 +75,8 @@ test('a changed run is not shown as if it were intact', async () => {
   const workspace = newFolder();
   cpSync(original, workspace, { recursive: true });
   {
-    using database = new DatabaseSync(join(workspace, 'cloister.db'));
-    database.exec(`UPDATE frames SET body = replace(body, 'hree words', 'hrea words')`);
+    using database = open(workspace);
+    database.exec(`UPDATE frames SET body = replace(unpacked(body), 'hree words', 'hrea words')`);
   }
   const shown = await cloister(['show', run, '--workspace', workspace]);
   expect(shown).toMatchObject({ code: 1, stdout: '' });

@@ -2,6 +2,7 @@
 // It does not use vitest, because a plain process runs it in planted copies.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { storedRecords } from '../stored-text.ts';
 import type { Cloister } from './fake-world.ts';
 import { listenLoopback } from './loopback.ts';
 import { answerSecrets, secretFiles, secretGoal } from './redaction-scene.ts';
@@ -95,12 +96,14 @@ const searchReports = async (cloister: Opened): Promise<RedactionReport> => {
 export const searchFiles = async (folder: string, when: string): Promise<readonly SearchedPlace[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  return Promise.all(
-    files.map(async (file) => {
+  const records = search(`${when}: records`, storedRecords(folder));
+  return Promise.all([
+    records,
+    ...files.map(async (file) => {
       const name = file.slice(folder.length + 1).replaceAll(/[0-9a-f]{12}/gu, '…');
       const inName = search(`${when}: the name of ${name}`, file);
       const inFile = search(`${when}: ${name}`, await readFile(file));
       return { ...inFile, found: [...inName.found, ...inFile.found] };
     }),
-  );
+  ]);
 };

@@ -29,6 +29,8 @@ test('secrets that models, tools, servers and providers say are nowhere in the w
       'explain refused',
       'open: cloister.db-wal',
       'closed: cloister.db',
+      'open: records',
+      'closed: records',
       'closed: runs/…/lead-…/outputs/notes.md',
       'closed: runs/…/lead-…/outputs/kit__long_002.txt',
       'closed: runs/…/lead-…/history/step_034.json',

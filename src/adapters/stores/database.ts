@@ -16,13 +16,16 @@ import { storeError } from './store-error.ts';
 export const databasePath = (folder: string): string => join(folder, 'cloister.db');
 
 /**
- * The format of the tables and of the workspace log. Each run says the format of its own records (see `recordFormats`). In format 4
- * the workspace log can say that runs were deleted; a workspace of format 3 gets it with its first deletion. Nothing has been
- * released yet, so earlier formats are refused.
+ * The format of the tables and of the workspace log. Each run says the format of its own records (see `recordFormats`). From format 4
+ * on, the workspace log can say that runs were deleted; a workspace of format 3 gets it with its first deletion. From format 5 on,
+ * records may be packed. Nothing has been released yet, so earlier formats are refused.
  */
-export const workspaceFormat = 4;
+export const workspaceFormat = 5;
 
-const readableFormats: readonly string[] = ['3', String(workspaceFormat)];
+const formatWithDeletions = 4;
+const formatWithPacking = 5;
+
+const readableFormats: readonly string[] = ['3', String(formatWithDeletions), String(workspaceFormat)];
 
 // `frames` is the truth; `runs` is a projection of it that also remembers how long each log was. A table with
 // row ids keeps bodies in order of arrival, so that a group of frames of many runs lies side by side.
@@ -70,6 +73,15 @@ const hasTable = (database: DatabaseSync, name: string): boolean =>
 export const hasSignals = (database: DatabaseSync): boolean => hasTable(database, 'signals');
 
 export const hasDeletions = (database: DatabaseSync): boolean => hasTable(database, 'deleted');
+
+/** Whether records may be packed: not in a workspace that an earlier build must still be able to read. */
+export const mayPack = (database: DatabaseSync): boolean => Number(readMeta(database)?.format) >= formatWithPacking;
+
+/** Earlier builds do not know records about deletions, and would run what was deleted again. */
+export const requireDeletions = (database: DatabaseSync): (() => void) => {
+  const raise = database.prepare("UPDATE meta SET value = ? WHERE key = 'cloister' AND CAST(value AS INTEGER) < ?");
+  return () => void raise.run(String(formatWithDeletions), formatWithDeletions);
+};
 
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
@@ -178,6 +190,8 @@ export const readMeta = (database: DatabaseSync): WorkspaceMeta | undefined => {
   return { format, writer: read('written-by') };
 };
 
+const listFormats = (): string => `${readableFormats.slice(0, -1).join(', ')} and ${readableFormats.at(-1)}`;
+
 const foreign = (): CloisterError =>
   new CloisterError('store_damaged', 'cloister.db belongs to another program; it was not touched.');
 
@@ -187,7 +201,7 @@ export const otherFormat = ({ format, writer }: WorkspaceMeta): CloisterError =>
     Number(format) > workspaceFormat
       ? `Use ${writer ?? 'the build that wrote it'} or newer.`
       : `Only ${writer ?? 'the build that wrote it'} can read it: use that build, or another workspace.`;
-  const detail = `cloister.db has format ${format}, written by ${by}. This build reads formats ${readableFormats.join(' and ')}. ${reader} Nothing was changed.`;
+  const detail = `cloister.db has format ${format}, written by ${by}. This build reads formats ${listFormats()}. ${reader} Nothing was changed.`;
   return new CloisterError('workspace_format', detail);
 };
 

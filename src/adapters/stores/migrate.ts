@@ -16,13 +16,33 @@ import {
   workspaceFormat,
   syncEveryCommit,
 } from './database.ts';
+import { packRecord } from './packed-records.ts';
 import { storeError } from './store-error.ts';
 
-/** Changes the tables from one format to the next. Frames are never rewritten: a run keeps the format of its records. */
+/** Changes the tables from one format to the next. The text of a frame never changes: a run keeps the format of its records. */
 export type Migration = { readonly from: number; readonly to: number; change(database: DatabaseSync): void };
 
+/** The records of so many rows are read before they are written. */
+const rowsAtOnce = 500;
+
+/** A row keeps its number, by which the order of arrival is known. */
+const packRecords = (database: DatabaseSync): void => {
+  const next = database.prepare('SELECT rowid, body FROM frames WHERE rowid > ? ORDER BY rowid LIMIT ?');
+  const store = database.prepare('UPDATE frames SET body = ? WHERE rowid = ?');
+  for (let after = -1; ;) {
+    const rows = next.all(after, rowsAtOnce);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = Number(last['rowid']);
+    for (const { rowid, body } of rows) if (typeof body === 'string') store.run(packRecord(body), Number(rowid));
+  }
+};
+
 /** The copy that is migrated can give back pages that become free. The tables that format 4 adds are made by whoever writes next. */
-const migrations: readonly Migration[] = [{ from: 3, to: 4, change: () => undefined }];
+const migrations: readonly Migration[] = [
+  { from: 3, to: 4, change: () => undefined },
+  { from: 4, to: 5, change: packRecords },
+];
 
 export type MigrationOptions = {
   readonly build: string;
@@ -99,6 +119,8 @@ const applySteps = (path: string, way: readonly Migration[], build: string): voi
   }
   setMeta.run('written-by', build);
   database.exec('COMMIT');
+  // What became shorter has left room in its pages.
+  database.exec('VACUUM');
 };
 
 /** An earlier copy is never overwritten. */

@@ -4,9 +4,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import type { StoreConnection } from './committer.ts';
-import { databasePath, openForWriting } from './database.ts';
+import { databasePath, mayPack, openForWriting } from './database.ts';
 import { deletionTables } from './sqlite-deletions.ts';
 import { openHeadsWriter } from './heads-writer.ts';
+import { packRecord, unpackRecord } from './packed-records.ts';
 import type { RunOwner, Owners } from './processes.ts';
 import type { Tables } from './tables.ts';
 import { openTurns } from './turns.ts';
@@ -63,7 +64,7 @@ const createConnection = (database: DatabaseSync, folder: string, ports: SqliteP
       database.close();
     },
     *bodies(run, before) {
-      for (const { body } of bodies.iterate(run, before)) yield String(body);
+      for (const { body } of bodies.iterate(run, before)) yield String(unpackRecord(body));
     },
     blob: (ref) => readBlob(database, ref),
   };
@@ -73,6 +74,7 @@ export const readBlob = (database: DatabaseSync, ref: string): Uint8Array | unde
   database.prepare('SELECT bytes FROM blobs WHERE ref = ?').get(ref)?.['bytes'] as Uint8Array | undefined;
 
 const sqliteTables = (database: DatabaseSync): Tables => {
+  const stored = mayPack(database) ? packRecord : (body: string) => body;
   const frame = database.prepare('INSERT INTO frames(run, no, body, hash) VALUES (?, ?, ?, ?)');
   const tail = database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1');
   const blob = database.prepare(
@@ -105,7 +107,7 @@ const sqliteTables = (database: DatabaseSync): Tables => {
   return {
     ...deletionTables(database),
     tail: (run) => tail.get(run) as Tail | undefined,
-    insertFrame: (run, no, body, hash) => void frame.run(run, no, body, hash),
+    insertFrame: (run, no, body, hash) => void frame.run(run, no, stored(body), hash),
     putBlob(ref, bytes) {
       blob.run(ref, bytes);
       // Somebody is about to refer to it.

@@ -9,9 +9,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isName } from '#base';
 import type { RunId } from '#base';
 import type { SpaceReport } from '#contracts';
-import { databasePath, hasDeletions, openForReading, openForWriting, workspaceFormat } from './database.ts';
+import { databasePath, hasDeletions, openForReading, openForWriting, requireDeletions } from './database.ts';
 import type { DeletionTables } from './delete-runs.ts';
 import type { LifeCycleTask, TaskEnd } from './messages.ts';
+import { unpackRecord } from './packed-records.ts';
 import { findLeftovers } from './sqlite-leftovers.ts';
 import { storeError } from './store-error.ts';
 
@@ -24,14 +25,13 @@ export const deletionTables = (database: DatabaseSync): DeletionTables => {
   const note = database.prepare('INSERT OR REPLACE INTO deleted(run, no, pending) VALUES (?, ?, ?)');
   const loosen = database.prepare('INSERT OR IGNORE INTO loose_blobs(ref) SELECT ref FROM blobs WHERE ref = ?');
   const undelete = database.prepare('DELETE FROM deleted WHERE run = ?');
-  const raiseFormat = database.prepare("UPDATE meta SET value = ? WHERE key = 'cloister' AND value <> ?");
+  const raiseFormat = requireDeletions(database);
   return {
     recordOfDeletion: (run) => record.get(run)?.['no'] as number | undefined,
     deleteRun(run, no, pending) {
-      // Earlier builds do not know such records, and would run what was deleted again.
-      raiseFormat.run(String(workspaceFormat), String(workspaceFormat));
+      raiseFormat();
       const refs = new Set<string>();
-      for (const { body } of bodies.iterate(run)) for (const [ref] of String(body).matchAll(refPattern)) refs.add(ref);
+      for (const { body } of bodies.iterate(run)) for (const ref of refsIn(body)) refs.add(ref);
       for (const ref of refs) loosen.run(ref);
       for (const removal of removals) removal.run(run);
       note.run(run, no, pending);
@@ -44,7 +44,7 @@ export const deletionTables = (database: DatabaseSync): DeletionTables => {
 };
 
 /** Blobs are named by their hash, wherever a record names one. */
-const refPattern = /[0-9a-f]{64}/gu;
+const refsIn = (stored: unknown): readonly string[] => String(unpackRecord(stored)).match(/[0-9a-f]{64}/gu) ?? [];
 
 type TaskOptions = { readonly folder: string; readonly build: string; readonly busyTimeoutMs: number };
 
@@ -64,7 +64,8 @@ export const runLifeCycleTask = (task: LifeCycleTask, options: TaskOptions): Tas
   }
 };
 
-// An index over a condition that holds for few rows: made when it is first needed, and kept by SQLite from then on.
+// An index over a condition that holds for few rows: made when it is first needed, and kept by SQLite from then on. Records of forks
+// are never packed.
 const isFork = `instr(body, '"type":"fork"') > 0`;
 
 const readForks = (options: TaskOptions): readonly string[] => {
@@ -137,7 +138,7 @@ const markUsed = (
   let last = after;
   const rows = database.prepare('SELECT rowid, body FROM frames WHERE rowid > ? ORDER BY rowid').iterate(after);
   for (const { rowid, body } of rows) {
-    for (const [ref] of String(body).matchAll(refPattern)) if (loose.has(ref)) used.add(ref);
+    for (const ref of refsIn(body)) if (loose.has(ref)) used.add(ref);
     last = Number(rowid);
   }
   return last;

@@ -14,6 +14,7 @@ import { decodeRunRow } from './run-row.ts';
 import type { StoredRow } from './run-row.ts';
 import { readBlob } from './sqlite-connection.ts';
 import type { SignalRow } from './messages.ts';
+import { unpackRows } from './packed-records.ts';
 import { storeError } from './store-error.ts';
 
 type ReadConnection = {
@@ -94,7 +95,7 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRow
     chunk: (run, from, count, charsMax = Infinity) =>
       reading(
         () => [],
-        (database) => takeChars(database.prepare(chunkQuery).iterate(run, from, count) as Iterable<FrameRow>, charsMax),
+        (database) => takeChars(unpackRows(database.prepare(chunkQuery).iterate(run, from, count)), charsMax),
       ),
     tailAt: (run, frames) =>
       reading(
@@ -178,7 +179,7 @@ const readListedTail = (database: DatabaseSync, run: RunId): Tail | undefined =>
 const readLog = <T>(database: DatabaseSync, run: RunId, read: Read<T>): T =>
   inReadTransaction(database, () => {
     const rows = database.prepare('SELECT no, body, hash FROM frames WHERE run = ? ORDER BY no').iterate(run);
-    return read(rows as Iterable<FrameRow>, readListedTail(database, run));
+    return read(unpackRows(rows), readListedTail(database, run));
   });
 
 /** Runs in a transaction, so that no writer can come between reading the end and the rows. */

@@ -10,6 +10,7 @@ export type { LogRows } from './log-rows.ts';
 export { openLogStore } from './log-store.ts';
 export type { LogStore } from './log-store.ts';
 export type { Ack, SignalRow, ToWorker } from './messages.ts';
+export { packRecord, unpackRecord } from './packed-records.ts';
 export { describeOwner } from './processes.ts';
 export type { RunOwner, Owners } from './processes.ts';
 export { addFacts, selectRuns } from './run-facts.ts';

@@ -6,7 +6,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '#adapters/stores';
-import { checkChain } from '#testing/adapters/stores';
+import { checkChain, unpackRecord } from '#testing/adapters/stores';
 import type { FrameRow } from '#testing/adapters/stores';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
@@ -17,8 +17,8 @@ import { newFolder, openStore, writeRun } from './fixture.ts';
 const framesCount = 6;
 const last = framesCount - 1;
 
-/** A run of six frames, and a way to change stored data behind the store's back. */
-const openDamage = async () => {
+/** A run of six frames, and a way to change stored data behind the store's back. `packed`: the frames are stored as they are written. */
+const openDamage = async ({ packed = false } = {}) => {
   const folder = newFolder();
   const store = await openStore(folder);
   const run = await writeRun(store, last);
@@ -27,6 +27,10 @@ const openDamage = async () => {
   database.exec('PRAGMA synchronous = OFF');
   onTestFinished(() => database.close());
   const sql = (text: string, ...values: SQLInputValue[]) => database.prepare(text).all(...values);
+  if (!packed) {
+    database.function('unpacked', (stored) => unpackRecord(stored) as string);
+    sql('UPDATE frames SET body = unpacked(body)');
+  }
 
   /** What is found after a change, which is then undone. */
   const found = async (text: string, ...values: SQLInputValue[]): Promise<readonly string[]> => {

@@ -103,7 +103,7 @@ describe('a deletion on disk', () => {
     expect(listed).toMatchObject({ run, state: 'damaged' });
   });
 
-  test('gives a workspace of format 3 the newest format, and other builds refuse it from then on', async () => {
+  test('gives a workspace of format 3 the next one, and builds that do not know it refuse it from then on', async () => {
     const folder = newFolder();
     const first = await openStore(folder);
     const run = await recordRun(first);
@@ -170,7 +170,7 @@ describe('a deletion on disk', () => {
   });
 });
 
-test('migrate brings a workspace of format 3 to format 4', async () => {
+test('migrate brings a workspace of format 3 to the newest one', async () => {
   const folder = newFolder();
   const store = await openStore(folder);
   const run = await recordRun(store);
@@ -178,6 +178,6 @@ test('migrate brings a workspace of format 3 to format 4', async () => {
   const database = new DatabaseSync(join(folder, 'cloister.db'));
   database.exec("UPDATE meta SET value = '3' WHERE key = 'cloister'");
   database.close();
-  expect(await migrateWorkspace(folder, { build: 'test' })).toMatchObject({ from: 3, to: 4 });
+  expect(await migrateWorkspace(folder, { build: 'test' })).toMatchObject({ from: 3, to: 5 });
   expect(await (await openStore(folder)).read(run)).toHaveLength(3);
 });

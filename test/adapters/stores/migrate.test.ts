@@ -11,10 +11,10 @@ import { newFolder, openStore, writeRun } from './fixture.ts';
 
 const rename = (from: string, to: string): string => `ALTER TABLE runs RENAME COLUMN ${from} TO ${to}`;
 const steps: readonly Migration[] = [
-  { from: 5, to: 6, change: (database) => database.exec(rename('aim', 'purpose')) },
-  { from: 4, to: 5, change: (database) => database.exec(rename('goal', 'aim')) },
+  { from: 6, to: 7, change: (database) => database.exec(rename('aim', 'purpose')) },
+  { from: 5, to: 6, change: (database) => database.exec(rename('goal', 'aim')) },
 ];
-const options = { build: 'cloister 9.9.9', steps, newest: 6 };
+const options = { build: 'cloister 9.9.9', steps, newest: 7 };
 
 const newWorkspace = async () => {
   const folder = newFolder();
@@ -40,8 +40,8 @@ test('a workspace of the newest format is left alone, byte for byte', async () =
   const { folder } = await newWorkspace();
   const before = readFileSync(join(folder, 'cloister.db'));
   expect(await migrateWorkspace(folder, { build: 'test' })).toEqual({
-    from: 4,
-    to: 4,
+    from: 5,
+    to: 5,
     writtenBy: 'unknown',
     copy: null,
   });
@@ -50,7 +50,7 @@ test('a workspace of the newest format is left alone, byte for byte', async () =
 });
 
 test('a format that is not written as a number of this build is refused, as everywhere else', async () => {
-  for (const format of ['4.0', ' 4', 'four']) {
+  for (const format of ['5.0', ' 5', 'five']) {
     const { folder } = await newWorkspace();
     const path = join(folder, 'cloister.db');
     const database = new DatabaseSync(path);
@@ -65,18 +65,18 @@ test('steps run in the order of formats, and the former database is kept and rea
   const { folder, run } = await newWorkspace();
   const before = framesIn(folder);
   expect(await migrateWorkspace(folder, options)).toEqual({
-    from: 4,
-    to: 6,
+    from: 5,
+    to: 7,
     writtenBy: 'unknown',
-    copy: 'cloister.db.format-4',
+    copy: 'cloister.db.format-5',
   });
-  expect(metaIn(folder)).toMatchObject({ cloister: '6', 'written-by': 'cloister 9.9.9' });
+  expect(metaIn(folder)).toMatchObject({ cloister: '7', 'written-by': 'cloister 9.9.9' });
   expect(framesIn(folder)).toEqual(before);
-  expect(framesIn(folder, 'cloister.db.format-4')).toEqual(before);
+  expect(framesIn(folder, 'cloister.db.format-5')).toEqual(before);
   await expect(openSqliteStore(folder)).rejects.toThrow('Use cloister 9.9.9 or newer.');
   const restored = newFolder();
   mkdirSync(restored, { recursive: true });
-  copyFileSync(join(folder, 'cloister.db.format-4'), join(restored, 'cloister.db'));
+  copyFileSync(join(folder, 'cloister.db.format-5'), join(restored, 'cloister.db'));
   const store = await openStore(restored);
   expect(await store.read(run)).toHaveLength(6);
 });
@@ -86,8 +86,8 @@ test('a second migration does nothing', async () => {
   await migrateWorkspace(folder, options);
   const files = readdirSync(folder);
   expect(await migrateWorkspace(folder, options)).toEqual({
-    from: 6,
-    to: 6,
+    from: 7,
+    to: 7,
     writtenBy: 'cloister 9.9.9',
     copy: null,
   });
@@ -100,29 +100,29 @@ test('a migration that fails in the middle leaves the workspace as it was, and c
   const broken: readonly Migration[] = [
     ...steps.slice(1),
     {
-      from: 5,
-      to: 6,
+      from: 6,
+      to: 7,
       change: () => {
         throw new Error('out of memory');
       },
     },
   ];
   await expect(migrateWorkspace(folder, { ...options, steps: broken })).rejects.toThrow('out of memory');
-  expect(metaIn(folder)).toMatchObject({ cloister: '4' });
+  expect(metaIn(folder)).toMatchObject({ cloister: '5' });
   const store = await openStore(folder);
   expect(await store.read(run)).toHaveLength(6);
   await store.close();
   // What a process leaves that was killed in the middle.
   writeFileSync(join(folder, 'cloister.db.new'), 'half written');
-  expect(await migrateWorkspace(folder, options)).toMatchObject({ from: 4, to: 6 });
-  expect(readdirSync(folder).toSorted()).toEqual(['cloister.db', 'cloister.db.format-4']);
+  expect(await migrateWorkspace(folder, options)).toMatchObject({ from: 5, to: 7 });
+  expect(readdirSync(folder).toSorted()).toEqual(['cloister.db', 'cloister.db.format-5']);
 });
 
 test('an earlier copy is not overwritten', async () => {
   const { folder } = await newWorkspace();
-  writeFileSync(join(folder, 'cloister.db.format-4'), 'mine');
-  expect(await migrateWorkspace(folder, options)).toMatchObject({ copy: 'cloister.db.format-4.2' });
-  expect(readFileSync(join(folder, 'cloister.db.format-4'), 'utf8')).toBe('mine');
+  writeFileSync(join(folder, 'cloister.db.format-5'), 'mine');
+  expect(await migrateWorkspace(folder, options)).toMatchObject({ copy: 'cloister.db.format-5.2' });
+  expect(readFileSync(join(folder, 'cloister.db.format-5'), 'utf8')).toBe('mine');
 });
 
 test('without a way to the newest format, the workspace is refused and nothing changes', async () => {
@@ -151,11 +151,11 @@ test('a workspace that another process has open is refused, and works on', async
   const other = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
   await once(other.stdout, 'data');
   await expect(migrateWorkspace(folder, options)).rejects.toMatchObject({ code: 'store_busy' });
-  expect(metaIn(folder)).toMatchObject({ cloister: '4' });
+  expect(metaIn(folder)).toMatchObject({ cloister: '5' });
   other.stdin.end();
   await once(other, 'exit');
   const store = await openStore(folder);
   expect(await store.read(run)).toHaveLength(6);
   await store.close();
-  expect(await migrateWorkspace(folder, options)).toMatchObject({ to: 6 });
+  expect(await migrateWorkspace(folder, options)).toMatchObject({ to: 7 });
 });

@@ -127,7 +127,7 @@ describe('signals on disk', () => {
     const store = await openStore(folder);
     await store.putSignal(signalOf(newRun(), 'one'));
     await store.close();
-    expect(await migrateWorkspace(folder, { build: 'test' })).toMatchObject({ from: 4, to: 4, copy: null });
+    expect(await migrateWorkspace(folder, { build: 'test' })).toMatchObject({ from: 5, to: 5, copy: null });
   });
 
   test('are kept by a migration', async () => {
@@ -135,8 +135,8 @@ describe('signals on disk', () => {
     const store = await openStore(folder);
     await store.putSignal(signalOf(newRun(), 'one'));
     await store.close();
-    const steps = [{ from: 4, to: 5, change: () => undefined }];
-    await migrateWorkspace(folder, { build: 'test', steps, newest: 5 });
+    const steps = [{ from: 5, to: 6, change: () => undefined }];
+    await migrateWorkspace(folder, { build: 'test', steps, newest: 6 });
     expect(databaseIn(folder).prepare('SELECT id FROM signals').all()).toEqual([{ id: 'one' }]);
   });
 

@@ -118,7 +118,7 @@ describe('the workspace folder', () => {
       'of an earlier format',
       format(1),
       'workspace_format',
-      'has format 1, written by a build that was never released. This build reads formats 3 and 4. Only the build',
+      'has format 1, written by a build that was never released. This build reads formats 3, 4 and 5. Only the build',
     ],
     ['of a later format', format(99), 'workspace_format', 'Use cloister 9.9.9 or newer. Nothing was changed.'],
   ] as const)('a database %s is named and left alone', async ([, sql, code, words]) => {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openCloister } from 'cloister';
 import { expect, test } from 'vitest';
 import { makeOperatorKey } from '#app/storage';
-import { noTail, recordHash } from '#testing/adapters/stores';
+import { noTail, recordHash, unpackRecord } from '#testing/adapters/stores';
 import { newWorkspace, openTalk, takeTurn } from '../conversations-driver.ts';
 
 const { secret, publicKey } = makeOperatorKey();
@@ -39,7 +39,7 @@ const rewrite = (
   const rows = database.prepare('SELECT body FROM frames WHERE run = ? ORDER BY no').all(run);
   database.prepare('DELETE FROM frames WHERE run = ?').run(run);
   let head = noTail.hash;
-  const bodies = change(rows.map(({ body }) => String(body)));
+  const bodies = change(rows.map(({ body }) => String(unpackRecord(body))));
   for (const [no, body] of bodies.entries()) {
     head = recordHash(head, body);
     database.prepare('INSERT INTO frames(run, no, body, hash) VALUES (?, ?, ?, ?)').run(run, no, body, head);
