@@ -24,9 +24,9 @@ const dieWithinMs = 1_200;
 /** Each commit takes so much longer. */
 export const slowCommits = (ms: number): Edit => ({
   under: 'src/adapters/stores',
-  before: 'const { ack, frames, released } = committer.commitBatch(message.items);',
+  before: 'const ack = committer.commitBatch(message.items);',
   after: `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms});
-    const { ack, frames, released } = committer.commitBatch(message.items);`,
+    const ack = committer.commitBatch(message.items);`,
 });
 
 export const clients: Trial = {

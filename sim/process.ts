@@ -57,7 +57,7 @@ export class Process {
       kind: 'sqlite',
       path: 'simulated',
       reader: openLogReader(world.disk.rows(world.faults.disk), owners),
-      rebuild: async () => 0,
+      rebuild: async () => ({ runs: 0, listed: [], files: 0, skipped: [] }),
       lifeCycle: world.disk.lifeCycle(),
       startThread: (listener) => this.#startThread(listener, owners),
       defer: (work) => void this.later(0, 'defer', work),
@@ -180,7 +180,7 @@ export class Process {
       }
       const dies = faults.draw(faults.plan.disk / 4, 'thread', { 'dies before commit': 1, 'dies after commit': 1 });
       if (dies === 'dies before commit') return end('it died');
-      const { ack } = committer.commitBatch(message.items);
+      const ack = committer.commitBatch(message.items);
       if (!this.#touchSignals(message.items, ack)) return;
       world.trace.note(`commit by ${this.no}: ${ack.failure?.detail ?? 'ok'} ${world.onDisk().join(' ')}`);
       if (!this.touch('committed')) return;
@@ -229,7 +229,7 @@ export class Process {
       read: (run) => guarded('read', () => inner.read(run)),
       inspect: (run) => guarded('inspect', () => inner.inspect(run)),
       list: (runs) => guarded('list', () => inner.list(runs)),
-      rebuild: (run) => guarded('rebuild', () => inner.rebuild(run)),
+      rebuild: (...asked) => guarded('rebuild', () => inner.rebuild(...asked)),
       putBlob: (bytes) =>
         guarded('put blob', async () => {
           const ref = await inner.putBlob(bytes);

@@ -19,6 +19,8 @@ import type {
   TaskReport,
   Transcript,
   TranscriptOptions,
+  RebuildOptions,
+  RebuildReport,
 } from '#contracts';
 import { auditRun, diffRuns, explainCell } from '#core/audit';
 import { collectMail, readLedgers, readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
@@ -185,8 +187,8 @@ export class RunReader {
     return auditStorage(run, { store: this.store, folders: this.#folders }, read);
   }
 
-  async rebuild(run?: string): Promise<number> {
-    return this.store.rebuild(run === undefined ? undefined : parseRunId(run));
+  async rebuild(run?: string, options?: RebuildOptions): Promise<RebuildReport> {
+    return this.store.rebuild(run === undefined ? undefined : parseRunId(run), options);
   }
 }
 

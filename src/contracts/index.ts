@@ -197,7 +197,18 @@ export type {
   SealReport,
 } from './run-storage.ts';
 export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
-export type { MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery, CellFolder, CellFolders } from './store.ts';
+export type {
+  MigrationReport,
+  RebuildOptions,
+  RebuildReport,
+  RunLog,
+  RunSummary,
+  Signal,
+  Store,
+  RunQuery,
+  CellFolder,
+  CellFolders,
+} from './store.ts';
 export type {
   AgentTool,
   AiTool,

@@ -24,7 +24,7 @@ import type { Origin } from './segment.ts';
 import type { Schema } from './schema.ts';
 import type { Outcome, Status } from './session.ts';
 import type { RunStorage } from './run-storage.ts';
-import type { RunSummary } from './store.ts';
+import type { RebuildOptions, RebuildReport, RunSummary } from './store.ts';
 import type { Sees } from './token.ts';
 import type { AgentTool, ToolDefinition } from './tool.ts';
 import type { Transcript, TranscriptOptions } from './transcript.ts';
@@ -278,8 +278,11 @@ export interface Cloister extends RunStarter, RunArchive {
   template(agent: string): string | null;
   /** Throws `env_missing` if one of these agents needs values that neither the config nor the environment has. */
   checkVariables(agents: readonly string[]): void;
-  /** Rebuilds the list of runs, the step files and the outputs from the log, for one run or all. Returns the number of files. */
-  rebuild(run?: string): Promise<number>;
+  /**
+   * Derives again what is derived from the logs of runs: the list of runs, and of a run that is named, files for people below `runs/`:
+   * one for each step, and its long outputs. Says what it changed. Rejects if the log of that run is damaged.
+   */
+  rebuild(run?: string, options?: RebuildOptions): Promise<RebuildReport>;
   /** Stalls of the event loop since this Cloister was opened. */
   readonly stalls: StallReport;
   /** Resolves once something was written to the workspace and removed again. Rejects if it cannot be written to now. */

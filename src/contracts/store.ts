@@ -19,7 +19,7 @@ export interface RunLog {
   onCommit?(listener: (newest: number) => void): void;
   /** Calls the listener once frames could not be made durable: no later one will be. Absent: that cannot happen. */
   onFailure?(listener: (error: CloisterError) => void): void;
-  /** Makes everything durable and releases the run. Step files follow shortly; closing the store waits for them. */
+  /** Makes everything durable and releases the run. */
   close(): Promise<void>;
 }
 
@@ -40,6 +40,21 @@ export type RunQuery =
       readonly most?: number | undefined;
     };
 
+/** `files`: also make the files of each run. Default: of a run that is named. */
+export type RebuildOptions = { readonly files?: boolean };
+
+/** What was derived again from the logs of runs. */
+export type RebuildReport = {
+  /** How many logs were read. */
+  readonly runs: number;
+  /** The runs whose entry in the list of runs was missing or wrong. */
+  readonly listed: readonly RunId[];
+  /** How many files were missing or had another content. */
+  readonly files: number;
+  /** Of these runs nothing was changed, because their logs are damaged or have a format that this build cannot read. */
+  readonly skipped: readonly { readonly run: RunId; readonly problem: string }[];
+};
+
 export interface Store extends StoreLifeCycle {
   readonly kind: 'memory' | 'sqlite';
   /** The folder; null if nothing is written to disk. */
@@ -59,8 +74,8 @@ export interface Store extends StoreLifeCycle {
    * the whole list is read anyway: without conditions, or if it fits within `most`.
    */
   list(which?: RunQuery): Promise<readonly RunSummary[]>;
-  /** Rebuilds what is derived from the log, for one run or all: the list of runs, step files, outputs. Returns the number of files. */
-  rebuild(run?: RunId): Promise<number>;
+  /** Derives again what is derived from the logs. Of one run that is named, rejects if its log is damaged or cannot be read. */
+  rebuild(run?: RunId, options?: RebuildOptions): Promise<RebuildReport>;
   /** Stores bytes under their SHA-256 and returns it. Equal bytes are stored once. */
   putBlob(bytes: Uint8Array): Promise<string>;
   /** Rejects with `file_missing`. */

@@ -123,7 +123,7 @@ describe.for(Object.keys(disks))('an inbox in the %s store', (kind) => {
       expect(await store.list()).toEqual([]);
       expect(await store.list({ runs: ['inbox.slack.thread' as RunId] })).toEqual([]);
       expect(await store.list({ caller: 'slack:T1/U1' })).toEqual([]);
-      expect(await store.rebuild()).toBe(0);
+      expect(await store.rebuild()).toMatchObject({ runs: 0, listed: [], files: 0, skipped: [] });
       await expect(store.read('inbox.slack.thread' as RunId)).rejects.toMatchObject({ code: 'run_unknown' });
       await resumer.resume();
       expect(resumed).toEqual([]);

@@ -18,6 +18,7 @@ const runOnDisk = async (agent: Agent, goal = 'Go.') => {
   expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
   expect((await cloister.replay(session.run)).differences).toEqual([]);
   const { cells } = await cloister.show(session.run);
+  await cloister.rebuild(session.run);
   await cloister.close();
   const folder = join(workspace, 'runs', session.run, cells[0]!.cell);
   const read = async (kind: string) =>

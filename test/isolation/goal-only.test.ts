@@ -67,6 +67,7 @@ const askLead = async ({ child, lead, workspace, leadName = 'lead' }: Ask = {}) 
   await using home = await openCloister({ agents: [agent], ...where, ids: world.ids });
   const session = home.run(agent, 'Which one?');
   const outcome = await session.outcome;
+  if (workspace !== undefined) await home.rebuild(session.run);
   return { shown, outcome, report: await home.show(session.run) };
 };
 

@@ -39,6 +39,7 @@ export const runSecrets = async ({ openCloister }: Cloister): Promise<RedactionR
     ...(await runAndSearch(cloister, 'shaped', { question: secretGoal })),
   ];
   const read = await searchReports(cloister);
+  await cloister.rebuild(undefined, { files: true });
   // While the store is open, the newest data is only in the write-ahead log.
   const open = await searchFiles(workspace, 'open');
   await cloister.close();

@@ -5,7 +5,6 @@
 //   batch-failure-leaves-nothing. A failed batch leaves nothing behind; the next one uses a new connection.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Frame } from '#contracts';
 import type { Tail } from './chain.ts';
 import type { Ack, Item } from './messages.ts';
 import type { RunOwner, Owners } from './processes.ts';
@@ -43,23 +42,14 @@ export type CommitterPorts<C extends StoreConnection> = {
   beforeCommit?(transaction: number): void;
 };
 
-/** What was committed, for projections; empty when the batch failed. */
-type CommitResult = {
-  readonly ack: Ack;
-  readonly frames: readonly Frame[];
-  readonly released: readonly RunId[];
-};
-
-type Committer<C extends StoreConnection> = {
+type Committer = {
   /** Never throws. */
-  commitBatch(items: readonly Item[]): CommitResult;
-  /** The connection that wrote the last batch, if it succeeded. */
-  connection(): C | undefined;
+  commitBatch(items: readonly Item[]): Ack;
   /** Releases every run that is still owned. */
   close(): void;
 };
 
-export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C>): Committer<C> => {
+export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C>): Committer => {
   const tails = new Map<RunId, Tail>();
   let connection: C | undefined;
   let transactions = 0;
@@ -112,7 +102,7 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
     commitBatch(items) {
       transactions += 1;
       try {
-        const { tails: newTails, frames, released, refused, broken, records, signals, changes } = write(items);
+        const { tails: newTails, released, refused, broken, records, signals, changes } = write(items);
         for (const [run, tail] of newTails) tails.set(run, tail);
         for (const run of released) tails.delete(run);
         const acks = {
@@ -120,15 +110,13 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
           ...(signals.length === 0 ? {} : { signals }),
           ...(changes.length === 0 ? {} : { changes }),
         };
-        return { ack: { failure: null, refused, broken, ...acks, transactions }, frames, released };
+        return { failure: null, refused, broken, ...acks, transactions };
       } catch (error) {
         const { code, detail = '' } = storeError(error).failure;
         disconnect();
-        const ack = { /* probe: commit-failed */ failure: { code, detail }, refused: [], broken: [], transactions };
-        return { ack, frames: [], released: [] };
+        return { /* probe: commit-failed */ failure: { code, detail }, refused: [], broken: [], transactions };
       }
     },
-    connection: () => connection,
     close() {
       // Tried twice: the current connection may be broken.
       if (!releaseAll()) releaseAll();

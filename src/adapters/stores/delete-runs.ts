@@ -35,7 +35,7 @@ type RunTables = DeletionTables &
 type Context = {
   readonly owners: Owners;
   readonly acknowledgedTail?: (run: RunId) => Tail | undefined;
-  readonly applied: Pick<AppendedFrames, 'tails' | 'frames'> & { readonly released: RunId[] };
+  readonly applied: AppendedFrames & { readonly released: RunId[] };
 };
 
 export const deleteRuns = (tables: RunTables, item: DeleteItem, context: Context): ChangeAck => {
@@ -79,7 +79,7 @@ export const importRun = (tables: RunTables, item: ImportItem, context: Context)
   tables.undeleteRun(run);
   for (const [no, body] of bodies.entries()) {
     const tail = context.applied.tails.get(run) ?? noTail;
-    appendFrame(tables, { run, no, body }, tail, context.applied);
+    appendFrame(tables, { run, no, body, json: JSON.stringify(JSON.parse(body)) }, tail, context.applied);
   }
   // Nobody owns it.
   context.applied.released.push(run);

@@ -21,7 +21,7 @@ type LogStorePorts = WriterPorts & {
   readonly kind: Store['kind'];
   readonly path: string | null;
   readonly reader: LogReader;
-  rebuild(run?: RunId): Promise<number>;
+  readonly rebuild: Store['rebuild'];
   readonly lifeCycle: LifeCyclePorts;
   /** Calls back soon after any process may have stored signals. Returns a function that stops it. */
   watchSignals(notify: () => void): () => void;
@@ -80,9 +80,9 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     read: async (run) => readAllFrames(openReader(), run, pause),
     inspect: async (run) => openReader().inspectInChunks(run, pause),
     list: async (query) => openReader().list(query),
-    async rebuild(run) {
+    async rebuild(...asked) {
       openReader();
-      return ports.rebuild(run);
+      return ports.rebuild(...asked);
     },
     async putBlob(bytes) {
       openReader();

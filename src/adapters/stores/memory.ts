@@ -52,7 +52,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
     inspect: async (run) => ({ frames: read(run), problems: [] }),
     list: async (query) => listRuns(runs, query),
     // Nothing is derived here: the list is built from the frames themselves.
-    rebuild: async () => 0,
+    rebuild: async () => ({ runs: 0, listed: [], files: 0, skipped: [] }),
     async putBlob(bytes) {
       const ref = sha256(bytes);
       ended.touch(ref, begun);

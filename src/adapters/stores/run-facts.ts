@@ -82,6 +82,13 @@ export const followRunFacts = (): { readonly next: (frame: Frame) => void; reado
   };
 };
 
+/** What every record has in it that changes a fact, as `JSON.stringify` writes it. */
+const factMarks = ['"type":"open"', '"birth":{', '"type":"close"', '"type":"fork"'];
+
+/** The same for the text of a frame. Most frames change nothing, and their text is not parsed. */
+export const foldFactsOf = (facts: RunFacts, body: string): RunFacts =>
+  factMarks.some((mark) => body.includes(mark)) ? foldFacts(facts, JSON.parse(body) as Frame) : facts;
+
 /** Merges the listed facts of a run with those of its next frames. */
 export const addFacts = (kept: RunFacts, next: RunFacts): RunFacts => ({
   ...kept,

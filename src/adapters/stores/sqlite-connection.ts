@@ -1,22 +1,15 @@
 // The writing connection, and its tables.
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import type { StoreConnection } from './committer.ts';
 import { databasePath, mayPack, openForWriting } from './database.ts';
 import { deletionTables } from './sqlite-deletions.ts';
 import { openHeadsWriter } from './heads-writer.ts';
-import { packRecord, unpackRecord } from './packed-records.ts';
+import { packRecord } from './packed-records.ts';
 import type { RunOwner, Owners } from './processes.ts';
 import type { Tables } from './tables.ts';
 import { openTurns } from './turns.ts';
-
-type SqliteConnection = StoreConnection & {
-  /** The bodies of a run's frames before frame `before`, in order. */
-  bodies(run: RunId, before: number): Iterable<string>;
-  blob(ref: string): Uint8Array | undefined;
-};
 
 type SqlitePorts = {
   readonly busyTimeoutMs: number;
@@ -27,7 +20,7 @@ type SqlitePorts = {
   readonly owners: Owners;
 };
 
-export const connectSqlite = (folder: string, ports: SqlitePorts): SqliteConnection => {
+export const connectSqlite = (folder: string, ports: SqlitePorts): StoreConnection => {
   const database = openForWriting(folder, ports);
   try {
     if (ports.pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${ports.pagesMax}`);
@@ -38,7 +31,7 @@ export const connectSqlite = (folder: string, ports: SqlitePorts): SqliteConnect
   }
 };
 
-const createConnection = (database: DatabaseSync, folder: string, ports: SqlitePorts): SqliteConnection => {
+const createConnection = (database: DatabaseSync, folder: string, ports: SqlitePorts): StoreConnection => {
   const path = databasePath(folder);
   const inode = statSync(path).ino;
   const isInPlace = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === inode;
@@ -46,7 +39,6 @@ const createConnection = (database: DatabaseSync, folder: string, ports: SqliteP
   database.exec('PRAGMA busy_timeout = 0');
   const turns = openTurns({ ...ports, database, folder });
   const heads = openHeadsWriter({ ...ports, workspace: folder, database, isInPlace });
-  const bodies = database.prepare('SELECT body FROM frames WHERE run = ? AND no < ? ORDER BY no');
   return {
     tables: sqliteTables(database),
     begin() {
@@ -63,10 +55,6 @@ const createConnection = (database: DatabaseSync, folder: string, ports: SqliteP
       turns.close();
       database.close();
     },
-    *bodies(run, before) {
-      for (const { body } of bodies.iterate(run, before)) yield String(unpackRecord(body));
-    },
-    blob: (ref) => readBlob(database, ref),
   };
 };
 

@@ -12,8 +12,7 @@ import type { SpaceReport } from '#contracts';
 import { databasePath, hasDeletions, openForReading, openForWriting, requireDeletions } from './database.ts';
 import type { DeletionTables } from './delete-runs.ts';
 import type { LifeCycleTask, TaskEnd } from './messages.ts';
-import { unpackRecord } from './packed-records.ts';
-import { findLeftovers } from './sqlite-leftovers.ts';
+import { findLeftovers, refsIn } from './sqlite-leftovers.ts';
 import { storeError } from './store-error.ts';
 
 export const deletionTables = (database: DatabaseSync): DeletionTables => {
@@ -42,9 +41,6 @@ export const deletionTables = (database: DatabaseSync): DeletionTables => {
     undeleteRun: (run) => void undelete.run(run),
   };
 };
-
-/** Blobs are named by their hash, wherever a record names one. */
-const refsIn = (stored: unknown): readonly string[] => String(unpackRecord(stored)).match(/[0-9a-f]{64}/gu) ?? [];
 
 type TaskOptions = { readonly folder: string; readonly build: string; readonly busyTimeoutMs: number };
 

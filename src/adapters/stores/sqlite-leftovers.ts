@@ -1,6 +1,7 @@
 // Finds rows that belong to no run. Processes that died leave some, and they do no harm; but nobody should have to guess what they are.
 import type { Leftover } from '#contracts';
 import { openForReading, hasSignals } from './database.ts';
+import { unpackRecord } from './packed-records.ts';
 import { decodeRunRow } from './run-row.ts';
 import { processOwners } from './processes.ts';
 
@@ -30,7 +31,7 @@ export const findLeftovers = (folder: string, busyTimeoutMs: number): readonly L
       .map(({ ref }) => String(ref)),
   );
   for (const rows of unused.size === 0 ? [] : texts)
-    for (const { body } of rows) for (const [ref] of String(body).matchAll(refPattern)) unused.delete(ref);
+    for (const { body } of rows) for (const ref of refsIn(body)) unused.delete(ref);
   return [
     ...owners,
     ...signals.map(({ run }): Leftover => ({ kind: 'signals', name: String(run) })),
@@ -39,4 +40,5 @@ export const findLeftovers = (folder: string, busyTimeoutMs: number): readonly L
 };
 
 /** Blobs are named by their hash, wherever a record names one. */
-const refPattern = /[0-9a-f]{64}/gu;
+export const refsIn = (stored: unknown): readonly string[] =>
+  String(unpackRecord(stored)).match(/[0-9a-f]{64}/gu) ?? [];

@@ -5,19 +5,14 @@ import { getCompileCacheDir } from 'node:module';
 import { resolve, dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { CloisterError } from '#base';
-import type { RunId } from '#base';
-import type { Frame, Leftover, SpaceReport } from '#contracts';
-import { openForWriting } from './database.ts';
-import { openLogReader, inspectLog } from './log-reader.ts';
-import type { LogRows } from './log-rows.ts';
+import type { Leftover, SpaceReport } from '#contracts';
+import { openLogReader } from './log-reader.ts';
 import { openLogStore } from './log-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { InjectedFaults, Ack, LifeCycleTask, TaskEnd, ToWorker, WorkerSetup } from './messages.ts';
 import { processOwners } from './processes.ts';
-import { foldFacts, noFacts } from './run-facts.ts';
 import { strayRunFolders } from './sqlite-deletions.ts';
 import { openSqliteRows } from './sqlite-rows.ts';
-import { projectSteps, writeStepFile } from './step-files.ts';
 import { storeError } from './store-error.ts';
 import type { Thread, ThreadListener } from './writer.ts';
 
@@ -47,7 +42,7 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     startThread: (listener) => startSqliteThread(setup, listener),
     defer: setImmediate,
     now,
-    rebuild: (run) => rebuild(path, build, run),
+    rebuild: async (run, asked = {}) => (await import('./rebuild.ts')).rebuildRuns({ folder: path, build }, run, asked),
     lifeCycle: {
       pending: () => rows.pendingDeletions(),
       finish: async (runs, compact) => (await runInThread(setup, { do: 'finish', runs, compact })) as SpaceReport,
@@ -133,108 +128,3 @@ const compileCacheEnv = (): NodeJS.Dict<string> => {
 /** Buffers are transferred, not copied. */
 const transferableBuffers = (message: ToWorker): ArrayBuffer[] =>
   message.type === 'close' ? [] : message.items.flatMap((item) => (item.do === 'blob' ? [item.bytes.buffer] : []));
-
-// Rebuilds the projections of a log: the row in the list of runs, the step files and the offloaded outputs.
-const busyTimeoutMs = 10_000;
-
-/** Rebuilds one run, or all runs in the log. Returns the number of files. A damaged log is not touched: `store_damaged`. */
-const rebuild = async (folder: string, build: string, run?: RunId): Promise<number> => {
-  const path = resolve(folder);
-  const rows = openSqliteRows(path, busyTimeoutMs);
-  try {
-    const runs = run === undefined ? rows.runs() : [run];
-    const listed = new Set(rows.list({ runs }).map((one) => one.run));
-    const files = runs.reduce((count, one) => count + rebuildRun({ path, build }, rows, one), 0);
-    if (!runs.every((one) => listed.has(one))) restoreOrder({ path, build });
-    return files;
-  } finally {
-    rows.close();
-  }
-};
-
-type Workspace = { readonly path: string; readonly build: string };
-
-const rebuildRun = (workspace: Workspace, rows: LogRows, run: RunId): number => {
-  const { path } = workspace;
-  // A run that is missing from the list is exactly what this repairs.
-  const { frames, problems } = inspectLog(rows, run);
-  if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
-  rebuildRow(workspace, run, frames);
-  const files = projectSteps(frames);
-  const reader = openLogReader(rows, processOwners);
-  for (const file of files) {
-    const content = typeof file.content === 'string' ? file.content : reader.getBlob(file.content.ref);
-    if (writeStepFile(path, run, { ...file, content })) continue;
-    throw new CloisterError('store_failed', `${file.cell}/${file.folder}/${file.name}`);
-  }
-  return files.length;
-};
-
-/**
- * Runs are listed in the order of their row ids, and one that was missing has just got the newest. The order in which they began is that
- * of their first frames; a run without frames keeps its place behind the run before it.
- */
-const restoreOrder = ({ path, build }: Workspace): void => {
-  const database = openForWriting(path, { busyTimeoutMs, build });
-  try {
-    database.exec(`
-      BEGIN IMMEDIATE;
-      CREATE TEMP TABLE firsts AS SELECT runs.run AS run, runs.rowid AS listed,
-          coalesce(frames.rowid, max(frames.rowid) OVER (ORDER BY runs.rowid)) AS first
-        FROM runs LEFT JOIN frames ON frames.run = runs.run AND frames.no = 0;
-      CREATE TEMP TABLE places AS SELECT run, row_number() OVER (ORDER BY first, listed) AS place FROM firsts;
-      CREATE UNIQUE INDEX temp.place_of_run ON places(run);
-      UPDATE runs SET rowid = -(SELECT place FROM places WHERE places.run = runs.run);
-      UPDATE runs SET rowid = -rowid;
-      COMMIT;
-    `);
-  } catch (error) {
-    throw storeError(error);
-  } finally {
-    database.close();
-  }
-};
-
-/** If another process has appended to the run meanwhile, the row is left to that process. */
-const rebuildRow = ({ path, build: writer }: Workspace, run: RunId, frames: readonly Frame[]): void => {
-  const { spent, ...facts } = frames.reduce(foldFacts, noFacts);
-  const { agent, goal, startedAt, endedAt, status, cells, caller, recordedBy } = facts;
-  const { format = null, build = null } = recordedBy ?? {};
-  const used = spent === null ? null : JSON.stringify(spent);
-  const database = openForWriting(path, { busyTimeoutMs, build: writer });
-  try {
-    database.exec('BEGIN IMMEDIATE');
-    const end = database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1').get(run);
-    if (end?.['no'] === frames.length - 1) {
-      database
-        .prepare(
-          `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent, format, build)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-           ON CONFLICT (run) DO UPDATE SET agent = excluded.agent, goal = excluded.goal, started_at = excluded.started_at,
-             ended_at = excluded.ended_at, status = excluded.status, cells = excluded.cells, frames = excluded.frames,
-             head = excluded.head, caller = excluded.caller, spent = excluded.spent, format = excluded.format,
-             build = excluded.build`,
-        )
-        .run(
-          run,
-          agent,
-          goal,
-          startedAt,
-          endedAt,
-          status,
-          cells,
-          frames.length,
-          end['hash'] ?? '',
-          caller,
-          used,
-          format,
-          build,
-        );
-    }
-    database.exec('COMMIT');
-  } catch (error) {
-    throw storeError(error);
-  } finally {
-    database.close();
-  }
-};

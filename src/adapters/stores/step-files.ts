@@ -1,9 +1,19 @@
-// Step files and offloaded outputs: files for people, derived from frames. They can always be rebuilt.
+// Step files and offloaded outputs: files for people, made from frames on request.
 //
 //   step-file-path-checked. A name becomes a path segment only after `isName`; no symlink is followed.
 //   step-file-catalogue-text. The error detail of a child stays in its cell: the parent's file contains only the text of the
 //       catalogue.
-import { closeSync, constants, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { errorCatalogue, isName, unknownKind, isObject } from '#base';
 import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
@@ -19,13 +29,10 @@ export type StepFile = {
   readonly content: string | { readonly ref: string };
 };
 
-/** Takes the frames of one run in order and returns the files that each one changes. */
-export type StepFold = (frame: Frame) => readonly StepFile[];
-
 const observationCharsMax = 2000;
 const goalCharsMax = 50;
 
-/** The final files of a run. */
+/** The files of a run as its frames have them. */
 export const projectSteps = (frames: readonly Frame[]): readonly StepFile[] => {
   const fold = openStepFold();
   const files = new Map<string, StepFile>();
@@ -35,7 +42,8 @@ export const projectSteps = (frames: readonly Frame[]): readonly StepFile[] => {
   return [...files.values()];
 };
 
-export const openStepFold = (): StepFold => {
+/** Takes the frames of one run in order and returns the files that each one changes. */
+const openStepFold = (): ((frame: Frame) => readonly StepFile[]) => {
   const openSteps = new Map<string, Step>();
   const mail = openMailFold();
   return (frame) => {
@@ -64,20 +72,19 @@ const postFile = (frame: Frame, record: RecordOf<'post'>): readonly StepFile[] =
   return step === undefined ? [] : endTool(frame, step, { type: 'settle', op, ok, value, failure });
 };
 
-/** Writes one file below `<folder>/runs/<run>`. False when it could not be written. */
+/** Writes one file below `<folder>/runs/<run>`. False when it is there already, null when it could not be written. */
 export const writeStepFile = (
   folder: string,
   run: RunId,
-  file: Omit<StepFile, 'content'> & { readonly content: string | Uint8Array },
-): boolean => {
+  file: Omit<StepFile, 'content'> & { readonly content: Uint8Array },
+): boolean | null => {
   const segments = ['runs', run, file.cell, file.folder, file.name];
-  if (!segments.every(isName)) return false;
+  if (!segments.every(isName)) return null;
   try {
     makeFolders(folder, segments.slice(0, -1));
-    writeRegularFile(join(folder, ...segments), file.content);
-    return true;
+    return writeRegularFile(join(folder, ...segments), file.content);
   } catch {
-    return false;
+    return null;
   }
 };
 
@@ -170,19 +177,7 @@ const historyFile = (cell: CellId, step: Step): StepFile => {
   return { cell, folder: 'history', name: `${id}.json`, content: `${JSON.stringify(content, null, 2)}\n` };
 };
 
-/** Folders that are known to exist, by run. */
-const createdFolders = new Map<string, Set<string>>();
-
-/** Called when a run is released. */
-export const forgetFolders = (run: RunId): void => void createdFolders.delete(run);
-
 const makeFolders = (folder: string, segments: readonly string[]): void => {
-  const run = segments[1]!;
-  const fullPath = join(folder, ...segments);
-  let created = createdFolders.get(run);
-  if (created?.has(fullPath) === true) return;
-  if (created === undefined) createdFolders.set(run, (created = new Set()));
-  created.add(fullPath);
   let path = folder;
   for (const segment of segments) {
     path = join(path, segment);
@@ -192,13 +187,22 @@ const makeFolders = (folder: string, segments: readonly string[]): void => {
   }
 };
 
-/** Does not follow a link at the end of the path, and does not wait for the reader of a pipe. */
-const writeRegularFile = (path: string, content: string | Uint8Array): void => {
-  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0o600);
+/**
+ * Returns whether it had another content. Does not follow a link at the end of the path, and does not wait for the other end of a
+ * pipe.
+ */
+const writeRegularFile = (path: string, bytes: Uint8Array): boolean => {
+  const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const isNew = lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  const descriptor = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
-    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile()) throw new Error(`${path} is not a file.`);
+    if (!isNew && stat.size === bytes.length && readFileSync(descriptor).equals(bytes)) return false;
+    ftruncateSync(descriptor);
+    for (let written = 0; written < bytes.length;)
+      written += writeSync(descriptor, bytes, written, bytes.length - written, written);
+    return true;
   } finally {
     closeSync(descriptor);
   }

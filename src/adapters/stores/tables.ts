@@ -1,7 +1,7 @@
 // Applies one batch to the tables, inside the caller's transaction.
 import type { RunId } from '#base';
-import type { Frame } from '#contracts';
 import { appendFrame } from './append-frame.ts';
+import type { AppendedFrames } from './append-frame.ts';
 import { deleteRuns, importRun } from './delete-runs.ts';
 import type { DeletionTables } from './delete-runs.ts';
 import { appendWorkspaceRecord, workspaceLogName } from './workspace-log.ts';
@@ -10,7 +10,6 @@ import { noTail } from './chain.ts';
 import type { Tail } from './chain.ts';
 import type { Ack, ChangeAck, Item, SignalAck, WorkspaceRecordAck } from './messages.ts';
 import type { RunOwner, Owners } from './processes.ts';
-import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 import { addSignal } from './signals.ts';
 import type { SignalTable } from './signals.ts';
@@ -35,9 +34,7 @@ export type Tables = WorkspaceLogTable &
     updateRun(run: RunId, facts: RunFacts, end: Tail): void;
   };
 
-export type AppliedBatch = {
-  readonly tails: Map<RunId, Tail>;
-  readonly frames: Frame[];
+export type AppliedBatch = AppendedFrames & {
   readonly released: RunId[];
   readonly refused: Ack['refused'][number][];
   readonly broken: Ack['broken'][number][];
@@ -117,7 +114,7 @@ export const applyItems = (tables: Tables, items: readonly Item[], state: Commit
 
 const newBatchResult = (): AppliedBatch => ({
   tails: new Map(),
-  frames: [],
+  facts: new Map(),
   released: [],
   refused: [],
   broken: [],
@@ -164,7 +161,5 @@ const sequenceProblem = ({ run, no }: FrameItem, tail: Tail, acknowledged: Tail 
 };
 
 const updateRuns = (tables: Tables, applied: AppliedBatch): void => {
-  const facts = new Map<RunId, RunFacts>();
-  for (const frame of applied.frames) facts.set(frame.run, foldFacts(facts.get(frame.run) ?? noFacts, frame));
-  for (const [run, more] of facts) tables.updateRun(run, more, applied.tails.get(run) ?? noTail);
+  for (const [run, more] of applied.facts) tables.updateRun(run, more, applied.tails.get(run) ?? noTail);
 };

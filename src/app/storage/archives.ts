@@ -66,12 +66,11 @@ export class Archives {
     return run;
   }
 
-  /** Files that the run's agents wrote, as its log has them. Others are made by the store. */
+  /** Files that the run's agents wrote, as its log has them. */
   async #restoreFiles(run: RunId): Promise<void> {
     const { store, workspaces } = this.#ports;
     for (const [cell, { files }] of writtenFiles(await store.read(run)))
       for (const [path, { content }] of files) await workspaces.open(run, cell).write(path, Buffer.from(content));
-    await store.rebuild(run);
   }
 
   async #blobsOf(bodies: readonly string[]): Promise<ArchivedRun['blobs']> {

@@ -94,7 +94,7 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
         later(() => {
           if (message.type === 'batch') {
             if (options.dies?.(++batches) === true) return later(() => ears.ended('It died.'));
-            const { ack } = committer.commitBatch(message.items);
+            const ack = committer.commitBatch(message.items);
             later(() => ears.acknowledge(ack));
             return;
           }
@@ -112,7 +112,7 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     reader: openLogReader(mapRows(disk), owners),
     startThread,
     defer: later,
-    rebuild: async () => 0,
+    rebuild: async () => ({ runs: 0, listed: [], files: 0, skipped: [] }),
     lifeCycle: mapLifeCycle(disk),
     now: () => 1000,
     watchSignals: (notify) => {

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -7,7 +16,7 @@ import type { LogStore } from '#testing/adapters/stores';
 import type { CellId, Json, RunId } from '#base';
 import type { Frame } from '#contracts';
 import { birthOf, framesOf, goalContent, newRun, outcomeOf } from '../../conformance/store.ts';
-import { newFolder, openStore } from './fixture.ts';
+import { newFolder, openStore, writeRun } from './fixture.ts';
 
 const output = 'a long page\n'.repeat(500);
 
@@ -50,13 +59,14 @@ const stepFrames = (run: RunId, ref: string): Frame[] => {
 const toolBegin = (op: number, about: { [key: string]: Json }) =>
   ({ type: 'begin', op, do: 'step', name: 'tool', about }) as const;
 
+/** Closes the store. */
 const writeSteps = async (store: LogStore): Promise<RunId> => {
   const run = newRun();
   const ref = await store.putBlob(Buffer.from(output));
   const log = await store.acquireRun(run);
   for (const frame of stepFrames(run, ref)) log.append(frame);
   await log.close();
-  // Files follow the log; closing the store waits for them.
+  await store.rebuild(run);
   await store.close();
   return run;
 };
@@ -147,13 +157,34 @@ test('arguments that are no object are under the key `input`', () => {
   for (const [shown, expected] of files) expect(shown).toEqual(expected);
 });
 
-test('removed folders are rebuilt byte for byte', async () => {
+test('a run leaves no file until its files are asked for', async () => {
+  const folder = newFolder();
+  const store = await openStore(folder);
+  const run = newRun();
+  const log = await store.acquireRun(run);
+  for (const frame of stepFrames(run, await store.putBlob(Buffer.from(output)))) log.append(frame);
+  await log.close();
+  expect(await store.rebuild()).toEqual({ runs: 1, listed: [], files: 0, skipped: [] });
+  await store.close();
+  expect(existsSync(join(folder, 'runs'))).toBe(false);
+});
+
+// invariant: rebuild-says-what-changed
+test('files that are there already are left alone, and others are written again, byte for byte', async () => {
   const folder = newFolder();
   const run = await writeSteps(await openStore(folder));
   const before = treeOf(join(folder, 'runs'));
-  rmSync(join(folder, 'runs'), { recursive: true });
   const store = await openStore(folder);
-  expect(await store.rebuild(run)).toBe(5);
+  expect(await store.rebuild(run)).toEqual({ runs: 1, listed: [], files: 0, skipped: [] });
+  const cell = join(folder, 'runs', run, 'lead-1');
+  writeFileSync(join(cell, 'history', 'step_001.json'), `${'x'.repeat(9_000)}`);
+  const step = readFileSync(join(cell, 'history', 'step_002.json'));
+  writeFileSync(join(cell, 'history', 'step_002.json'), step.fill('y', 3, 4));
+  rmSync(join(cell, 'outputs'), { recursive: true });
+  expect(await store.rebuild(undefined, { files: true })).toMatchObject({ files: 3 });
+  expect(treeOf(join(folder, 'runs'))).toEqual(before);
+  rmSync(join(folder, 'runs'), { recursive: true });
+  expect(await store.rebuild(run)).toMatchObject({ files: 5 });
   expect(treeOf(join(folder, 'runs'))).toEqual(before);
 });
 
@@ -169,9 +200,27 @@ test('a lost list of runs is rebuilt from the log, row by row', async () => {
   database.close();
   const third = await openStore(folder);
   expect((await third.list()).map(({ state }) => state)).toEqual(before.map(() => 'damaged'));
-  await third.rebuild();
+  expect(await third.rebuild()).toEqual({ runs: 1, listed: [run], files: 0, skipped: [] });
   expect(await third.list()).toEqual(before);
+  expect(await third.rebuild()).toMatchObject({ listed: [] });
   expect(before.map((one) => one.run)).toEqual([run]);
+});
+
+// invariant: rebuild-log-decides
+test('of a run that cannot be read nothing is changed, and all others are rebuilt', async () => {
+  const folder = newFolder();
+  const store = await openStore(folder);
+  const runs: RunId[] = [];
+  for (let nth = 0; nth < 3; nth++) runs.push(await writeRun(store));
+  using database = new DatabaseSync(join(folder, 'cloister.db'));
+  database.exec('UPDATE runs SET status = NULL, spent = 5, cells = 99');
+  database.prepare("UPDATE frames SET body = '{}' WHERE run = ? AND no = 1").run(runs[1]!);
+  const rows = database.prepare('SELECT * FROM runs WHERE run = ?').get(runs[1]!);
+  const report = await store.rebuild(undefined, { files: true });
+  expect(report).toMatchObject({ runs: 2, listed: [runs[0], runs[2]].toSorted() });
+  expect(report.skipped).toEqual([{ run: runs[1], problem: expect.stringContaining(`frame 1 of run ${runs[1]}`) }]);
+  expect(database.prepare('SELECT * FROM runs WHERE run = ?').get(runs[1]!)).toEqual(rows);
+  await expect(store.rebuild(runs[1])).rejects.toMatchObject({ code: 'store_damaged' });
 });
 
 test('a step that began in another process is settled by the process that continues the run', async () => {
@@ -181,20 +230,22 @@ test('a step that began in another process is settled by the process that contin
   const frames = stepFrames(run, await store.putBlob(Buffer.from(output)));
   const log = await store.acquireRun(run);
   for (const frame of frames.slice(0, 6)) log.append(frame);
+  await log.durable();
+  await store.rebuild(run);
   await store.close();
   const next = await openStore(folder);
   const again = await next.acquireRun(run);
   for (const frame of frames.slice(6)) again.append(frame);
   await again.close();
-  await next.close();
+  expect(Object.keys(treeOf(join(folder, 'runs', run)))).toHaveLength(1);
+  expect(await next.rebuild(run)).toMatchObject({ files: 5 });
   const tree = treeOf(join(folder, 'runs', run));
   expect(Object.keys(tree)).toHaveLength(5);
-  await (await openStore(folder)).rebuild(run);
-  expect(treeOf(join(folder, 'runs', run))).toEqual(tree);
+  expect(tree['lead-1/history/step_003.json']).toContain('model_auth');
 });
 
-// invariants: step-files-after-acknowledgement, step-file-path-checked
-test('no symlink is followed, and files that cannot be written harm no run', async () => {
+// invariant: step-file-path-checked
+test('no symlink is followed, and no other thing than a file is written', async () => {
   const folder = newFolder();
   const elsewhere = newFolder();
   mkdirSync(elsewhere);
@@ -209,10 +260,14 @@ test('no symlink is followed, and files that cannot be written harm no run', asy
   const log = await store.acquireRun(run);
   for (const frame of stepFrames(run, ref)) log.append(frame);
   await log.close();
+  for (const linked of [join(cell, 'history', 'step_001.json'), join(cell, 'outputs')]) {
+    await expect(store.rebuild(run)).rejects.toMatchObject({ code: 'store_failed' });
+    expect(readdirSync(elsewhere)).toEqual([]);
+    rmSync(linked);
+  }
+  mkdirSync(join(cell, 'history', 'step_001.json'));
+  await expect(store.rebuild(run)).rejects.toMatchObject({ code: 'store_failed' });
   expect(await store.read(run)).toHaveLength(11);
-  await store.close();
-  expect(readdirSync(elsewhere)).toEqual([]);
-  expect(existsSync(join(cell, 'history', 'step_002.json'))).toBe(true);
 });
 
 // invariant: step-file-path-checked
@@ -227,8 +282,11 @@ test('a name that is not a path segment creates no file', async () => {
   const folder = newFolder();
   const store = await openStore(folder);
   const log = await store.acquireRun(run);
-  for (const frame of frames) log.append({ ...frame, cell: '..' as CellId });
+  const other = framesOf(run);
+  log.append(other.open());
+  for (const { record } of frames) log.append(other.next(record, { cell: '..' as CellId }));
   await log.close();
+  await expect(store.rebuild(run)).rejects.toMatchObject({ code: 'store_failed' });
   expect(existsSync(join(folder, 'runs'))).toBe(false);
 });
 

@@ -12,6 +12,7 @@ import type {
   RunSession,
   RunSummary,
   TurnOptions,
+  RebuildReport,
 } from '#contracts';
 import { defineAgent } from '#core/orchestration';
 import { runCli } from '#headends/cli';
@@ -109,6 +110,8 @@ export type Behaviour = {
   readonly windows?: readonly CellWindow[];
   readonly mail?: readonly MailReport[];
   readonly dead?: DeadLetters;
+  readonly rebuilt?: RebuildReport;
+  readonly onRebuild?: (...asked: Parameters<Cloister['rebuild']>) => void;
   readonly onDeadLetters?: (...given: Parameters<Cloister['deadLetters']>) => void;
   /** How many agents live in addition to the root, and what is called on the session at the end. */
   readonly others?: number;
@@ -255,7 +258,10 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
         all: behaviour.events ?? eventsOf(given),
       }) as RunSession<never>;
     },
-    rebuild: () => Promise.resolve(0),
+    rebuild: async (...asked) => {
+      behaviour.onRebuild?.(...asked);
+      return behaviour.rebuilt ?? { runs: 1, listed: [], files: 0, skipped: [] };
+    },
     resume: async () => {
       if (behaviour.resumeThrows !== undefined) throw behaviour.resumeThrows;
       await behaviour.takenUp;

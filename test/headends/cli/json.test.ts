@@ -16,6 +16,8 @@ const commands: readonly (readonly string[])[] = [
   ['init'],
   ['import', 'agents'],
   ['migrate'],
+  ['rebuild'],
+  ['rebuild', 'last'],
   ['agents', 'team'],
   ['lead.ai', '--help'],
   ['resume', 'last'],
