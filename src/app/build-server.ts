@@ -59,6 +59,8 @@ export const buildServer = async (
     formatError: restError,
   });
   const app = createApp(cloister, service, [...mcp.routes, ...(slack?.routes ?? [])], { ...options, ...kind });
+  // Somebody who looks at a workspace deletes nothing by that.
+  const mayExpire = options.expireRuns !== false && kind.isStudio !== true;
   let listening: HttpListener | undefined;
   let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
   return {
@@ -74,10 +76,12 @@ export const buildServer = async (
       listening = await listen(app, { host, port, limits, upgrade });
       const state = await slack?.start();
       if (options.resumeInterrupted !== false) agentService.resumeInterruptedRuns();
+      if (mayExpire) agentService.retention.start();
       const { port: taken } = listening;
       return { url: listenUrl(host, taken), port: taken, ...(state === undefined ? {} : { slack: state }) };
     },
     async serveStdio(streams) {
+      if (mayExpire) agentService.retention.start();
       stdio = await serveMcpStdio(agentService, { name: stdioCaller, sees: 'contents' }, streams, about);
       return stdio;
     },
@@ -85,7 +89,9 @@ export const buildServer = async (
       // New requests are refused as stopping until the last run has ended.
       service.stop();
       slots.close();
+      const retention = waitAtMost(clock, graceMs, agentService.retention.stop());
       const left = await agentService.drain(graceMs);
+      await retention;
       await slack?.stop();
       // The last responses may still be in flight.
       const isFirm = graceMs === 0 && left.length > 0;
@@ -180,6 +186,7 @@ const openService = (
       : {
           ended: (run) => log({ type: 'run', ...run }),
           resumeAttempted: (attempt) => log({ type: 'resume', ...attempt }),
+          runsExpired: (pass) => log({ type: 'expire', ...pass }),
         }),
   });
   return {

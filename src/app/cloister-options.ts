@@ -2,7 +2,8 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import { amount, checkShape, listOf, mapOf, object, oneOf, orNull, string, valueOf, whole } from '#base/shapes';
 import type { Shape } from '#base/shapes';
-import type { Agent, Clock, Ids, IndeterminatePolicy, Model, Retention } from '#contracts';
+import { keepRulesShape } from '#contracts';
+import type { Agent, Clock, Ids, IndeterminatePolicy, KeepRules, Model, Retention } from '#contracts';
 import { modelShape } from '#core/orchestration';
 import { retentionDefault } from '#app/conversations';
 import type { QuestionHandler } from './question-handler.ts';
@@ -39,6 +40,11 @@ export type CloisterOptions = {
   readonly defaultAgent?: string | null;
   /** How long checkpoints are kept; default: all for a day, then one a day, at most 1,000 per agent and caller of a server. */
   readonly retention?: Partial<Retention>;
+  /**
+   * How long recorded runs are kept. A server of this Cloister deletes the others by itself; without a server, `storage.expire()` does.
+   * Default: `keep` in the config, if a config is read; otherwise they are kept until somebody deletes them.
+   */
+  readonly keep?: KeepRules;
   /** How often a running run of a conversation is saved; default: every 30 seconds, and at its end. */
   readonly autosaveMs?: number;
   /** How long the tool servers of an agent that waits for a person stay open; its next call opens them again. Default: 5 minutes. */
@@ -85,6 +91,7 @@ const optionsShape = {
     stallClock: any,
     defaultAgent: { ...orNull(string()), expected: 'the name of an agent' },
     retention: object({}, Object.fromEntries(Object.keys(retentionDefault).map((name) => [name, most]))),
+    keep: keepRulesShape,
     autosaveMs: most,
     serverIdleMs: most,
     parallel: whole(1, 10_000),

@@ -82,6 +82,8 @@ export type {
   Retention,
   ArchiveRef,
   DeletionReport,
+  ExpiryOptions,
+  KeepLimits,
   KeepRules,
   RunCopy,
   RunDeletionOptions,

@@ -1,7 +1,7 @@
 // Composition root: the only file that knows all parts.
 import { resolve } from 'node:path';
 import { CloisterError, recordFormats, Semaphore } from '#base';
-import type { Agent, Cloister, IndeterminatePolicy, RunStartInfo, Store } from '#contracts';
+import type { Agent, Cloister, IndeterminatePolicy, KeepRules, RunStartInfo, Store } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
 import type { Configs } from '#app/agents';
@@ -78,6 +78,7 @@ export const openConfigured = async (
     // Where time is not real, how long work takes must not decide when other work is done.
     openPauses: options.clock === undefined ? systemPauses : undefined,
     operatorKey: () => operatorKeyIn(configs),
+    keep: () => keepRulesFor(options, configs, read !== undefined),
   });
   // What a crash has left of a deletion goes now. Where it cannot, such as in a workspace that is read-only, it goes later.
   await cloister.storage.finishDeletions().catch(() => undefined);
@@ -110,6 +111,12 @@ const configuredPolicy = async (
   configs: Configs,
 ): Promise<IndeterminatePolicy | undefined> =>
   agents.every((agent) => typeof agent !== 'string') ? undefined : ((await configs.indeterminatePolicy()) ?? undefined);
+
+/** Read when it is needed: a command that only reads must not fail because of it. */
+const keepRulesFor = ({ agents, keep }: CloisterOptions, configs: Configs, isCommand: boolean): KeepRules | null => {
+  if (keep !== undefined) return keep;
+  return isCommand || agents.some((agent) => typeof agent === 'string') ? configs.keepRules() : null;
+};
 
 /** A later command can load agents from paths again. Only the program itself knows agents that are in code. */
 const runStartInfo = ({ agents, config, cwd = process.cwd() }: CloisterOptions): RunStartInfo | undefined => {

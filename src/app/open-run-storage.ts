@@ -6,7 +6,7 @@ import type { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export const openRunStorage = (
-  { store, clock, resources, operatorKey, workspaces }: SharedPorts,
+  { store, clock, resources, operatorKey, workspaces, keep, openPauses }: SharedPorts,
   { copies }: ConversationService,
   runs: Runs,
 ): RunStorage =>
@@ -20,6 +20,8 @@ export const openRunStorage = (
       folder: store.path === null ? null : archiveFolder(store.path),
     }),
     key: () => operatorKey?.() ?? null,
+    keep: () => keep?.() ?? null,
+    openPauses,
     redact: (text) => resources.redactFor(null)?.text(text) ?? text,
     durable: (run) => runs.durable(run),
     otherFiles: () => formerDatabases(store.path),

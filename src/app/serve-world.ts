@@ -168,7 +168,7 @@ export const toServeLine = (line: ServerLine, cloister: Cloister): ServeLine => 
     const { defect, ...request } = line;
     return { ...request, defect: defect === undefined ? null : cloister.redact(describeDefect(defect)) };
   }
-  if (line.type === 'resume' || line.type === 'slack' || line.type === 'ready') return line;
+  if (line.type === 'resume' || line.type === 'expire' || line.type === 'slack' || line.type === 'ready') return line;
   const { caller, agent, outcome } = line;
   const { run, status, failure, spent } = outcome;
   const { inputTokens, outputTokens, uncertain, usd, ms } = spent;

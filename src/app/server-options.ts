@@ -3,7 +3,7 @@ import type { OptionFields } from '#base/shapes';
 import type { Agent, ClientRules, Clock, Ids, RunOutcome, SlackConfig, TokenEntry } from '#contracts';
 import { defaultLimits } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
-import type { ResumeAttempt, SlotLimits } from '#app/serve';
+import type { ResumeAttempt, RetentionPass, SlotLimits } from '#app/serve';
 
 /** The options of `openServer`. All are optional. */
 export type ServerOptions = {
@@ -29,11 +29,13 @@ export type ServerOptions = {
   readonly clientToolMs?: number;
   /** Whether interrupted runs of its callers are resumed when it starts to listen, and after the disk has failed. Default true. */
   readonly resumeInterrupted?: boolean;
+  /** Whether runs that are no longer kept (`keep` of the Cloister) are deleted: when it starts, and every hour. Default true. */
+  readonly expireRuns?: boolean;
   /** How much a client may send, and how long it may take. */
   readonly limits?: Partial<HttpLimits>;
   /** Answers in Slack, too: the app, and who answers where, as in the `slack` block of the config, with the tokens themselves. */
   readonly slack?: SlackConfig;
-  /** Called for each answered request, each ended run, and each interrupted run that is found. */
+  /** Called for each answered request, each ended run, each interrupted run that is found, and when runs are deleted because they are no longer kept. */
   readonly log?: (line: ServerLine) => void;
   /** The time; for tests. */
   readonly clock?: Clock;
@@ -41,13 +43,14 @@ export type ServerOptions = {
   readonly ids?: Ids;
 };
 
-/** One line of the server's log: an answered request, a run that has ended, an interrupted run that was found, whether it can take work, or news of Slack. */
+/** One line of the server's log: an answered request, a run that has ended, an interrupted run that was found, runs that were deleted because they are no longer kept, whether it can take work, or news of Slack. */
 export type ServerLine =
   | ({ readonly type: 'request'; readonly run: string | null } & Omit<AnsweredRequest, 'caller'> & {
         readonly caller: string | null;
       })
   | { readonly type: 'run'; readonly caller: string; readonly agent: string; readonly outcome: RunOutcome }
   | ({ readonly type: 'resume' } & ResumeAttempt)
+  | ({ readonly type: 'expire' } & RetentionPass)
   /** It can no longer take work, and why; empty: it can again. */
   | { readonly type: 'ready'; readonly problems: readonly string[] }
   | { readonly type: 'slack'; readonly text: string };
@@ -99,6 +102,7 @@ const fields = {
   }),
   clients: optionsShape({ system: boolean(), tools: boolean(), activity: boolean(), compat: boolean() }),
   resumeInterrupted: boolean(),
+  expireRuns: boolean(),
   clientToolMs: number,
   // With the agents that are served.
   slack: 'any',

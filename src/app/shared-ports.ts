@@ -5,6 +5,7 @@ import type {
   Clock,
   Ids,
   IndeterminatePolicy,
+  KeepRules,
   RunStartInfo,
   SharedRunPorts,
   Store,
@@ -45,6 +46,8 @@ export type SharedPorts = SchemaProblems & {
   readonly openPauses?: OpenPauses | undefined;
   /** The operator's key; null if there is none. Throws if it is not valid. */
   readonly operatorKey?: (() => OperatorKey | null) | undefined;
+  /** How long recorded runs are kept; null if nothing says it. Throws if the config has problems. */
+  readonly keep?: (() => KeepRules | null) | undefined;
 };
 
 /** `agents`: those that are registered, at any time. */

@@ -5,6 +5,7 @@ import type { Limits, OutputFormat, InputFormat, ModelSettings, SpawnOptions } f
 import type { Budget } from './amounts.ts';
 import type { ApprovalMarks } from './approval.ts';
 import type { GrantName, ShareName } from './crossing.ts';
+import type { KeepRules } from './keep-rules.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
 
 /** A problem in a file, with everything needed to fix it. */
@@ -231,7 +232,9 @@ export type Warning = {
     /** `{{ … }}` or `{% … %}` of a template language, which nothing fills in. */
     | 'template-as-text'
     /** A mark for approval in the config that no tool matches. */
-    | 'approve-unmatched';
+    | 'approve-unmatched'
+    /** `keep` of the config names an agent whose name is like that of another one. */
+    | 'keep-agent-unknown';
   readonly agent: string;
   readonly message: string;
 };
@@ -267,4 +270,6 @@ export type CheckReport = {
   readonly problems: readonly Problem[];
   /** What the app in Slack needs, if the config has one. */
   readonly slack?: SlackAppNeeds;
+  /** How long recorded runs are kept, if the config says it. */
+  readonly keep?: KeepRules;
 } & Topology;

@@ -2,6 +2,7 @@
 import type { JsonObject } from '#base';
 import type { SpawnCaps } from './agent-file.ts';
 import type { ApprovalRule } from './approval.ts';
+import type { KeepRules } from './keep-rules.ts';
 import type { Price } from './model.ts';
 import type { SlackConfig } from './slack-config.ts';
 import type { IndeterminatePolicy } from './tool.ts';
@@ -96,6 +97,8 @@ export type ConfigLayer = {
   readonly approve?: Readonly<Record<string, ApprovalRule>>;
   /** What happens to calls that a crash has interrupted. */
   readonly indeterminate?: IndeterminatePolicy;
+  /** How long recorded runs are kept. */
+  readonly keep?: KeepRules;
   /** The app with which agents answer in Slack. */
   readonly slack?: SlackConfig;
 };

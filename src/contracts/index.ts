@@ -188,7 +188,7 @@ export type { AuditProblem, AuditReport, WorkspaceAudit } from './audit.ts';
 export type { Leftover, RunDeletion, SpaceReport, StoreLifeCycle } from './store-life-cycle.ts';
 export type {
   DeletionReport,
-  KeepRules,
+  ExpiryOptions,
   RunCopy,
   RunDeletionOptions,
   RunSelection,
@@ -196,6 +196,7 @@ export type {
   SealProblem,
   SealReport,
 } from './run-storage.ts';
+export type { KeepLimits, KeepRules } from './keep-rules.ts';
 export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
 export type {
   MigrationReport,
@@ -280,20 +281,18 @@ export { callerConversationName, callerNameCharsMax, callerPrefix } from './call
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';
-export { expandableText, textRule } from './shapes.ts';
 export { parseSlackCaller, slackAgents, slackCallerName, slackConfigShape } from './slack-config.ts';
 export type { SlackAck, SlackApi, SlackDelivery, SlackFile, SlackReceiver, SlackReply } from './slack-api.ts';
 export type { SlackAppNeeds } from './slack-app-needs.ts';
 export type { SlackConfig } from './slack-config.ts';
 export { dialogMessageShape, nameExpected, priceShape, sentMessageShape, spawnCapsShape } from './shapes.ts';
+export { expandableText, expiryRulesShape, keepRulesShape, textRule } from './shapes.ts';
 export {
   attachmentsIn,
   decodeAttachment,
   decodeDependency,
   decodeEnvelope,
   goalAttachments,
-} from './crossing-content.ts';
-export {
   decodeHistory,
   decodeInheritedFiles,
   decodeMail,

@@ -2,7 +2,9 @@
 import type { RunId } from '#base';
 import type { ConversationRef } from './conversation.ts';
 import type { WorkspaceAudit } from './audit.ts';
+import type { KeepRules } from './keep-rules.ts';
 import type { SpaceReport } from './store-life-cycle.ts';
+import type { RunSummary } from './store.ts';
 import type { Tombstone } from './tombstone.ts';
 
 /** Runs to delete: by their ids, all turns of a conversation and the conversation itself, or everything of a caller of a server. */
@@ -54,16 +56,16 @@ export type DeletionReport = {
   readonly space: SpaceReport | null;
 };
 
-/** How long runs are kept. A run goes as soon as one of these says so; the oldest go first. */
-export type KeepRules = {
-  /** Days since a run, or the newest turn of its conversation, has ended. */
-  readonly days?: number;
-  /** How many runs are kept. */
-  readonly runs?: number;
-  /** How many bytes of records are kept. */
-  readonly bytes?: number;
-  /** Only runs of this agent go and count, and conversations that are its own. */
-  readonly agent?: string;
+/** How runs are expired. */
+export type ExpiryOptions = {
+  /** Only says what would be deleted. */
+  readonly dryRun?: boolean;
+  /** At most so many of the runs that are due go, the oldest first, and the rest of a conversation; default: all. */
+  readonly most?: number;
+  /** Runs that stay although they are due. */
+  readonly spare?: (run: RunSummary) => boolean;
+  /** Aborting it ends the work after what is being deleted now, and what was deleted so far is returned. */
+  readonly signal?: AbortSignal;
 };
 
 /** What does not fit a seal, and where: a run, or a seal of the file. */
@@ -103,11 +105,14 @@ export interface RunStorage {
   archive(runs: readonly string[], options?: Pick<RunDeletionOptions, 'why' | 'by' | 'force'>): Promise<DeletionReport>;
   /** Brings an archived run back, and removes its file. Rejects with `run_unknown`, or `archive_invalid`. */
   restore(run: string, options?: { readonly by?: string }): Promise<void>;
+  /** How long runs are kept, by `keep` of the options or of the config; null: nothing says it. A server applies it by itself. */
+  readonly keep: KeepRules | null;
   /**
-   * Deletes the runs that these rules no longer keep. The turns of a conversation go together. What has not ended, has a checkpoint
-   * that somebody asked for, or of which others hold copies, stays. Returns what is left of the runs.
+   * Deletes the runs that these rules no longer keep; default: `keep`. The turns of a conversation go together. What has not ended, has a
+   * checkpoint that somebody asked for, or of which others hold copies, stays. Returns what is left of the runs. Rejects with
+   * `options_invalid` if nothing says how long runs are kept.
    */
-  expire(rules: KeepRules, options?: { readonly dryRun?: boolean }): Promise<readonly Tombstone[]>;
+  expire(rules?: KeepRules, options?: ExpiryOptions): Promise<readonly Tombstone[]>;
   /**
    * The heads of all logs as one line, signed if the operator has a key, to be appended to a file outside the workspace. `file`: what
    * is in that file already. Rejects with `options_invalid` if that are no seals.

@@ -1,11 +1,25 @@
 // Shapes of what people and clients write in more than one place: in files, in config, in code, in requests. Each is described here
 // once, and the compiler holds the types of the contracts against them.
-import { about, amount, cap, listOf, object, oneOf, pattern, string, valueOf, whole, withRules } from '#base/shapes';
+import {
+  about,
+  amount,
+  cap,
+  listOf,
+  mapOf,
+  object,
+  oneOf,
+  pattern,
+  string,
+  valueOf,
+  whole,
+  withRules,
+} from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { SpawnCaps } from './agent-file.ts';
 import type { OutputFormat } from './agent.ts';
 import type { Budget } from './amounts.ts';
 import type { DialogMessage } from './dialog-message.ts';
+import type { KeepRules } from './keep-rules.ts';
 import type { Price } from './model.ts';
 
 export const nameExpected = 'letters, digits, dot, dash and underscore, at most 64 characters';
@@ -52,6 +66,24 @@ export const spawnCapsShape: Shape<Partial<SpawnCaps>> = object(
   {},
   { children: whole(), perMinute: whole(), depth: whole() },
 );
+
+/** What stays must be of some use: a server would take away what its clients have not read yet. */
+const [keepDaysMin, keepRunsMin, keepBytesMin] = [0.01, 1, 1];
+
+const keepLimits = (days: number, runs: number, bytes: number) => ({
+  days: about(amount(days), 'Days since a run, or the newest turn of its conversation, has ended.'),
+  runs: about(whole(runs), 'How many runs are kept.'),
+  bytes: about(whole(bytes), 'How many bytes of records are kept.'),
+});
+
+const rulesOf = (fields: ReturnType<typeof keepLimits>): Shape<KeepRules> =>
+  object({}, { ...fields, agents: mapOf(object({}, fields), agentNameShape) });
+
+/** For what is applied again and again. */
+export const keepRulesShape: Shape<KeepRules> = rulesOf(keepLimits(keepDaysMin, keepRunsMin, keepBytesMin));
+
+/** For what somebody does once: 0 keeps nothing. */
+export const expiryRulesShape: Shape<KeepRules> = rulesOf(keepLimits(0, 0, 0));
 
 export const answerFormatShape: Shape<OutputFormat['format']> = oneOf('text', 'markdown', 'json');
 

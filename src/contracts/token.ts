@@ -31,6 +31,7 @@ const reservedNames: ReadonlyMap<string, string> = new Map([
   [stdioCaller, 'MCP over standard input'],
   [studioCaller, '`cloister studio`'],
   ['operator', 'whoever owns the workspace, in records of who answered'],
+  ['retention', 'the limits of `keep`, in records of deletions'],
 ]);
 
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

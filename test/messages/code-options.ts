@@ -129,6 +129,8 @@ export const cloisterOptions: readonly object[] = [
   { autosaveMs: 0 },
   { retention: { perAgent: 0 } },
   { defaultAgent: 5 },
+  { keep: { days: 0 } },
+  { keep: { agents: { lead: { day: 1 } } } },
 ];
 
 export const serverOptions: readonly object[] = [

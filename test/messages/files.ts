@@ -121,6 +121,15 @@ export const configFiles: readonly string[] = [
   '{"spawns": {"child": 1}}',
   '{"spawns": {"children": -1}}',
   '{"spawns": {"depth": "x"}}',
+  '{"keep": 90}',
+  '{"keep": {"day": 90}}',
+  '{"keep": {"days": 0}}',
+  '{"keep": {"days": "90d"}}',
+  '{"keep": {"runs": 1.5}}',
+  '{"keep": {"bytes": 0}}',
+  '{"keep": {"agents": {"a b": {"runs": 5}}}}',
+  '{"keep": {"agents": {"lead": {"run": 5}}}}',
+  '{"keep": {"agents": ["lead"]}}',
 ];
 
 export const agentFiles: readonly string[] = [

@@ -19,6 +19,7 @@ import {
   agentNameShape,
   approvalRulesShape,
   expandableText,
+  keepRulesShape,
   modelAliasShape,
   modelNameShape,
   priceShape,
@@ -126,6 +127,7 @@ const partShapes = {
   spawns: spawnCapsShape,
   approve: approvalRulesShape,
   indeterminate: oneOf('continue', 'ask', 'fail'),
+  keep: keepRulesShape,
   slack: slackConfigShape,
 } as const satisfies ShapeFields;
 
@@ -143,6 +145,7 @@ export type CheckedConfig = Pick<
   | 'spawns'
   | 'approve'
   | 'indeterminate'
+  | 'keep'
   | 'slack'
 > & {
   /** The path of a file with tool servers, in the format of other programs. */
@@ -195,7 +198,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
       : readWhole(partShapes[key] as Shape<Of<(typeof partShapes)[K]>>, parts[key], file, [key]);
   const [defaultAgent, skills, mcp] = [read('defaultAgent'), read('skills'), read('mcp')];
   const [modelAliases, approve, slack] = [read('modelAliases'), read('approve'), read('slack')];
-  const indeterminate = read('indeterminate');
+  const [indeterminate, keep] = [read('indeterminate'), read('keep')];
   return {
     providers: readEntries(parts, 'providers', file, readProvider),
     servers: readEntries(parts, 'mcpServers', file, readServer),
@@ -210,6 +213,7 @@ const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
     spawns: read('spawns') ?? {},
     ...(approve === undefined ? {} : { approve }),
     ...(indeterminate === undefined ? {} : { indeterminate }),
+    ...(keep === undefined ? {} : { keep }),
     ...(slack === undefined ? {} : { slack }),
   };
 };

@@ -15,7 +15,7 @@ export type LifeCyclePorts = {
   finish(runs: readonly RunId[], compact: boolean): Promise<SpaceReport>;
   /** The bodies of frames with a `fork` record, and perhaps others. */
   forkBodies(): Promise<readonly string[]>;
-  runBytes(): ReadonlyMap<RunId, number>;
+  runBytes(): ReadonlyMap<RunId, number> | Promise<ReadonlyMap<RunId, number>>;
   strayFolders(): readonly string[];
   leftovers(): Promise<readonly Leftover[]>;
 };

@@ -100,7 +100,8 @@ export type InjectedFaults = {
 export type LifeCycleTask =
   | { readonly do: 'finish'; readonly runs: readonly RunId[]; readonly compact: boolean }
   | { readonly do: 'forks' }
-  | { readonly do: 'leftovers' };
+  | { readonly do: 'leftovers' }
+  | { readonly do: 'bytes' };
 
 export type WorkerSetup = {
   readonly folder: string;

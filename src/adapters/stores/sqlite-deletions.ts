@@ -48,16 +48,24 @@ type TaskOptions = { readonly folder: string; readonly build: string; readonly b
 export const runLifeCycleTask = (task: LifeCycleTask, options: TaskOptions): TaskEnd['value'] => {
   try {
     switch (task.do) {
-      case 'finish':
-        return finishDeletions(task, options);
       case 'forks':
         return readForks(options);
       case 'leftovers':
         return findLeftovers(options.folder, options.busyTimeoutMs);
+      case 'bytes':
+        return readRunBytes(options);
+      case 'finish':
+        return finishDeletions(task, options);
     }
   } catch (error) {
     throw storeError(error);
   }
+};
+
+const readRunBytes = ({ folder, busyTimeoutMs }: TaskOptions): ReadonlyMap<RunId, number> => {
+  using database = openForReading(folder, busyTimeoutMs);
+  const rows = database?.prepare('SELECT run, sum(octet_length(body)) AS bytes FROM frames GROUP BY run').all() ?? [];
+  return new Map(rows.map(({ run, bytes }) => [run as RunId, Number(bytes)]));
 };
 
 // An index over a condition that holds for few rows: made when it is first needed, and kept by SQLite from then on. Records of forks

@@ -5,6 +5,7 @@ import { getCompileCacheDir } from 'node:module';
 import { resolve, dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { CloisterError } from '#base';
+import type { RunId } from '#base';
 import type { Leftover, SpaceReport } from '#contracts';
 import { openLogReader } from './log-reader.ts';
 import { openLogStore } from './log-store.ts';
@@ -47,7 +48,7 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
       pending: () => rows.pendingDeletions(),
       finish: async (runs, compact) => (await runInThread(setup, { do: 'finish', runs, compact })) as SpaceReport,
       forkBodies: async () => (await runInThread(setup, { do: 'forks' })) as readonly string[],
-      runBytes: () => rows.runBytes(),
+      runBytes: async () => (await runInThread(setup, { do: 'bytes' })) as ReadonlyMap<RunId, number>,
       strayFolders: () => strayRunFolders(path, busyTimeoutMs),
       leftovers: async () => (await runInThread(setup, { do: 'leftovers' })) as readonly Leftover[],
     },

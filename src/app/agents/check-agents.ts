@@ -36,6 +36,7 @@ import { configMarkWarnings } from './check-marks.ts';
 import { coordinatorProblems, addTeams } from './check-teams.ts';
 import { budgetWarnings } from './check-budgets.ts';
 import { secretWarnings } from './check-secrets.ts';
+import { checkKeep } from './check-keep.ts';
 import { checkSlack } from './check-slack.ts';
 import { probeServers, uncheckedWarnings } from './probe-servers.ts';
 import { withChildren } from './resources-from-code.ts';
@@ -91,11 +92,18 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
         registry.agents.map(({ name }) => name),
       );
   problems.push(...slack.problems);
+  const kept = syntaxOnly
+    ? { keep: null, warnings: [] }
+    : checkKeep(
+        configs,
+        registry.agents.map(({ name }) => name),
+      );
   return {
     ok: problems.length === 0,
     agents: agents.sort((one, other) => (one.file < other.file ? -1 : 1)),
     problems: problems.sort(byLocation),
     ...(slack.needs === null ? {} : { slack: slack.needs }),
+    ...(kept.keep === null ? {} : { keep: kept.keep }),
     ...found,
     warnings: [
       ...found.warnings.filter(({ code }) => code !== 'unpriced'),
@@ -105,6 +113,7 @@ export const checkAgents = async (given: readonly string[], options: CheckAgents
       ...passedOverWarnings(registry),
       ...(syntaxOnly ? [] : await unknownModelWarnings(registry)),
       ...secretWarnings(registry),
+      ...kept.warnings,
       ...(syntaxOnly ? [] : [...configWarnings(registry), ...configMarkWarnings(registry.agents, configs)]),
       ...unchecked.map((warning) => ({ ...warning, message: redact?.text(warning.message) ?? warning.message })),
     ],

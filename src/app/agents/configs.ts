@@ -4,7 +4,7 @@
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { canonicalJson } from '#base';
 import type { JsonObject } from '#base';
-import type { ConfigLayer, Frontmatter, IndeterminatePolicy, Problem } from '#contracts';
+import type { ConfigLayer, Frontmatter, IndeterminatePolicy, KeepRules, Problem } from '#contracts';
 import { ConfigFiles, readConfigLayers } from '#adapters/config';
 import type { ConfigNote } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
@@ -12,6 +12,7 @@ import type { ResolvedConfig } from '#core/registry';
 import { pathKind } from './find-files.ts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
+import { problemsError } from './problems.ts';
 
 export type Config = {
   readonly layers: readonly ConfigLayer[];
@@ -61,6 +62,13 @@ export class Configs {
   async indeterminatePolicy(): Promise<IndeterminatePolicy | null> {
     await this.read([]);
     return this.forFile(null).resolved.indeterminate;
+  }
+
+  /** How long recorded runs are kept, by the config that applies to the working folder. Throws if that has problems: what is deleted is gone. */
+  keepRules(): KeepRules | null {
+    const { keep } = this.forFile(null).resolved;
+    if (this.problems.length > 0) throw problemsError(this.problems);
+    return keep;
   }
 
   /** Reads the config that applies to these files, and to agents without a file. */

@@ -53,11 +53,19 @@ export class RunCopies {
     return [...conversations.values()].flatMap(({ ref }) => (ref.name.startsWith(prefix) ? [ref] : []));
   }
 
-  /** The runs with a turn in a conversation, or with a checkpoint that somebody asked for: with the newest turn of each conversation. */
-  async kept(): Promise<{ readonly conversations: readonly ConversationState[]; readonly asked: ReadonlySet<RunId> }> {
+  /** Conversations with their turns; the runs with a checkpoint that somebody asked for; those of which a branch has copies. */
+  async kept(): Promise<{
+    readonly conversations: readonly ConversationState[];
+    readonly asked: ReadonlySet<RunId>;
+    readonly branches: ReadonlySet<RunId>;
+  }> {
     const { conversations, checkpoints } = await readWorkspaceState(this.#ports.store);
     const asked = [...checkpoints.values()].flatMap(({ why, run }) => (why === 'asked' ? [run] : []));
-    return { conversations: [...conversations.values()], asked: new Set(asked) };
+    const branches = new Set<RunId>();
+    for (const one of conversations.values())
+      for (const { correlation } of one.branched === null ? [] : await this.#ports.reader.branchEntries(one))
+        branches.add(correlation);
+    return { conversations: [...conversations.values()], asked: new Set(asked), branches };
   }
 
   /** What must be done in exported files once these runs are deleted; and the blobs that only the conversations refer to. */

@@ -10,6 +10,7 @@ export {
   listenUrl,
 } from './check-server-setup.ts';
 export type { ResumeAttempt } from './interrupted-runs.ts';
+export type { RetentionPass } from './run-retention.ts';
 export { LocalAgentService } from './local-agent-service.ts';
 export { ReadinessCheck } from './readiness.ts';
 export { RateLimiter, TokenRegistry, temporaryTokenEntry } from './token-registry.ts';

@@ -49,6 +49,7 @@ import { LocalCallerConversations } from './caller-conversations.ts';
 import { listCallerRuns } from './caller-run-list.ts';
 import { LocalCallerStorage } from './caller-storage.ts';
 import { findCallerRun } from './caller-runs.ts';
+import { RunRetention } from './run-retention.ts';
 import { RunFactsReader } from './run-facts.ts';
 import type { ActiveRun, RunHolds } from './served-run.ts';
 import { createRunSlot } from './slot-queue.ts';
@@ -73,6 +74,8 @@ export class LocalAgentService implements AgentService {
   readonly accounts: CallerAccounts;
   readonly conversations: CallerConversations;
   readonly storage: AgentService['storage'];
+  /** Deletes the runs that are no longer kept, once it is started. */
+  readonly retention: RunRetention;
   readonly #facts: RunFactsReader;
   readonly #continuations: CallerContinuations;
   /** By the caller object, which is unique to one request. */
@@ -90,21 +93,18 @@ export class LocalAgentService implements AgentService {
     this.accounts = new LocalCallerAccounts({ ...ports, allowances: this.#allowances, live });
     this.#tools = new ClientTools({ ...ports, live });
     this.#live = new LiveRuns(ports.clock, this.#tools);
-    this.#continuations = new CallerContinuations({
-      ...ports,
-      find: (caller, run) => this.find(caller, run),
-      start: (...args) => this.#startWithSlot(...args),
-    });
+    const find = (caller: Caller, run: string): Promise<CallerRun> => this.find(caller, run);
+    this.#continuations = new CallerContinuations({ ...ports, find, start: (...args) => this.#startWithSlot(...args) });
     this.checkpoints = new LocalCallerCheckpoints({
       ...ports,
       agent: (caller, name) => this.agent(caller, name),
-      find: (caller, run) => this.find(caller, run),
+      find,
       actorFor: (caller, found) => this.#continuations.actorFor(caller, found),
       start: (...args) => this.#live.whileStarting(this.#startWithSlot(...args)),
     });
     this.#facts = new RunFactsReader(ports.cloister, ports.clock);
-    const allowances = this.#allowances;
-    this.storage = new LocalCallerStorage({ ...ports, allowances, find: (caller, run) => this.find(caller, run) });
+    this.storage = new LocalCallerStorage({ ...ports, allowances: this.#allowances, find });
+    this.retention = new RunRetention({ ...ports, allowances: this.#allowances });
     this.conversations = new LocalCallerConversations({ ...ports, checkpoints: this.checkpoints, facts: this.#facts });
     this.#keyed = new KeyedRequests({
       ...ports,

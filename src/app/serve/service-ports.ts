@@ -1,6 +1,7 @@
 // What a service of agents is given.
 import type { ClientRules, Clock, Cloister, RunOutcome, TopologyCheck } from '#contracts';
 import type { ResumeAttempt } from './interrupted-runs.ts';
+import type { RetentionPass } from './run-retention.ts';
 import type { SlotQueue } from './slot-queue.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
@@ -24,6 +25,8 @@ export type AgentServicePorts = {
   readonly runLost?: () => void;
   /** Called for every interrupted run that was found: resumed, or left alone. */
   readonly resumeAttempted?: (attempt: ResumeAttempt) => void;
+  /** Called when runs were deleted because they are no longer kept, or could not be. */
+  readonly runsExpired?: (pass: RetentionPass) => void;
 };
 
 type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };

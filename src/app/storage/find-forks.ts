@@ -4,7 +4,7 @@ import type { Frame } from '#contracts';
 
 /** The forks of these runs that are not among them, with the forks of those. */
 export const findForks = (records: readonly string[], runs: ReadonlySet<RunId>): readonly RunId[] => {
-  const forks = records.flatMap(readFork);
+  const forks = readForks(records);
   const found = new Set<RunId>();
   for (let before = -1; before < found.size;) {
     before = found.size;
@@ -12,6 +12,9 @@ export const findForks = (records: readonly string[], runs: ReadonlySet<RunId>):
   }
   return [...found];
 };
+
+/** Each fork, with the run that it was made of. */
+export const readForks = (records: readonly string[]): ReturnType<typeof readFork> => records.flatMap(readFork);
 
 /** A text that only looks like a record of a fork is none. */
 const readFork = (body: string): readonly { readonly run: RunId; readonly origin: RunId }[] => {

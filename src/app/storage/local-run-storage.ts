@@ -5,13 +5,14 @@
 //   deletion-of-caller. For a caller, only what belongs to it is deleted or named.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import { amount, checkOptions, checkOptionType, parseRunId, whole } from '#base/shapes';
+import { checkOptions, checkOptionType, parseRunId } from '#base/shapes';
 import { callerPrefix } from '#contracts';
 import type {
   ArchiveRef,
   Clock,
   ConversationRef,
   DeletionReport,
+  ExpiryOptions,
   KeepRules,
   RunCopy,
   RunDeletion,
@@ -28,8 +29,10 @@ import type {
 import type { RunCopies } from '#app/conversations';
 import type { Archives } from './archives.ts';
 import { auditWorkspace } from './audit-workspace.ts';
-import { expiredUnits } from './expired-runs.ts';
+import type { KeepUnit } from './expired-runs.ts';
+import { expireRuns } from './run-expiry.ts';
 import { findForks } from './find-forks.ts';
+import { checkMayDelete, copiesError } from './deletion-refusals.ts';
 import type { OperatorKey } from './operator-key.ts';
 import { checkSeals, makeSeal } from './seals.ts';
 import { makeTombstone } from './tombstones.ts';
@@ -42,6 +45,10 @@ type RunStoragePorts = {
   readonly archives: Archives;
   /** Null: the operator has none. Read when it is first used. */
   key(): OperatorKey | null;
+  /** How long runs are kept; null: nothing says it. */
+  keep(): KeepRules | null;
+  /** Absent where there is no real time. */
+  readonly openPauses?: (() => () => Promise<void> | undefined) | undefined;
   redact(text: string): string;
   /** Resolves when everything recorded so far by a run of this process is durable. */
   durable(run: RunId): Promise<void>;
@@ -62,7 +69,14 @@ const deletionFields = {
 /** How many runs one commit deletes, and how often a deletion is decided anew because the workspace has changed. */
 const [runsPerCommit, triesMax, textCharsMax] = [500, 20, 500];
 
-const keptCodes: readonly string[] = ['run_kept', 'run_owned', 'run_unknown', 'conversation_unknown'];
+/** `units`: exactly these, all of them or none. */
+type DeletionSelection = RunSelection | { readonly units: readonly KeepUnit[] };
+
+/** What is said of each run, if that is not the same for all of them. */
+type TombstoneFacts = {
+  readonly archiveOf?: (run: RunId) => ArchiveRef | undefined;
+  readonly whyOf?: (run: RunId) => string;
+};
 
 type Plan = {
   readonly runs: readonly RunSummary[];
@@ -117,59 +131,65 @@ export class LocalRunStorage implements RunStorage {
   }
 
   async #delete(
-    selection: RunSelection,
+    selection: DeletionSelection,
     options: RunDeletionOptions,
     archives: ReadonlyMap<RunId, ArchiveRef>,
   ): Promise<DeletionReport> {
-    const { store, clock } = this.#ports;
-    const { why = '', by = 'operator', compact = false, dryRun = false } = options;
+    const { compact = false, dryRun = false } = options;
+    const deleted = await this.#deleteRuns(selection, options, { archiveOf: (run) => archives.get(run) });
+    if (dryRun) return { ...deleted, otherFiles: [], space: null };
+    const space = await this.#finish(compact);
+    return {
+      ...deleted,
+      otherFiles: await this.#ports.otherFiles(),
+      space: this.#ports.store.path === null ? null : space,
+    };
+  }
+
+  /** What is outside the tables is left for `#finish`. */
+  async #deleteRuns(
+    selection: DeletionSelection,
+    options: RunDeletionOptions,
+    { archiveOf, whyOf }: TombstoneFacts,
+  ): Promise<Pick<DeletionReport, 'tombstones' | 'conversations' | 'left'>> {
+    const { clock } = this.#ports;
+    const { why = '', by = 'operator', dryRun = false } = options;
     for (const [name, text] of Object.entries({ why, by }))
       if (text.length > textCharsMax)
         throw new CloisterError('options_invalid', `${name}: expected at most ${textCharsMax} characters.`);
     for (let tries = 1; ; tries++) {
       const plan = await this.#plan(selection, options);
-      const deletion = { deletedAt: clock.now(), by, why: this.#ports.redact(why) };
+      const deletedAt = clock.now();
       const key = this.#ports.key();
       const ends = await Promise.all(plan.runs.map(({ run }) => this.#endOf(run)));
-      const tombstones = plan.runs.map((one, at) =>
-        makeTombstone(one, ends[at]!, { ...deletion, archive: archives.get(one.run) }, key),
-      );
-      const report = { tombstones, conversations: plan.conversations, left: plan.left };
-      if (dryRun) return { ...report, otherFiles: [], space: null };
+      const tombstones = plan.runs.map((one, at) => {
+        const reason = this.#ports.redact(whyOf?.(one.run) ?? why);
+        return makeTombstone(one, ends[at]!, { deletedAt, by, why: reason, archive: archiveOf?.(one.run) }, key);
+      });
       try {
-        await this.#commit(tombstones, plan);
+        if (!dryRun) await this.#commit(tombstones, plan);
+        return { tombstones, conversations: plan.conversations, left: plan.left };
       } catch (error) {
         if (!(error instanceof CloisterError) || error.code !== 'book_moved' || tries >= triesMax) throw error;
-        continue;
       }
-      const space = await this.#finish(compact);
-      return { ...report, otherFiles: await this.#ports.otherFiles(), space: store.path === null ? null : space };
     }
   }
 
-  async expire(rules: KeepRules, options: { readonly dryRun?: boolean } = {}): Promise<readonly Tombstone[]> {
-    checkOptions(rules, { days: amount(0), runs: whole(0), bytes: whole(0), agent: 'name' });
-    checkOptions(options, { dryRun: 'flag' });
-    const { store, clock, copies } = this.#ports;
-    const { conversations, asked } = await copies.kept();
-    const recorded = {
-      runs: await store.list(),
-      conversations: conversations.map(({ ref, nodes }) => ({ conversation: ref, runs: [...nodes.keys()] })),
-      asked,
-      bytes: rules.bytes === undefined ? new Map<RunId, number>() : await store.runBytes(),
-    };
-    const gone: Tombstone[] = [];
-    for (const { conversation, runs } of expiredUnits(recorded, rules, clock.now()))
-      try {
-        const selection = conversation === null ? { runs } : { conversation };
-        const deletion = { by: 'retention', dryRun: options.dryRun ?? false };
-        gone.push(...(await this.#delete(selection, deletion, new Map())).tombstones);
-      } catch (error) {
-        // Others hold the same text, or it has just been taken up again: it stays until that is over.
-        const isKept = error instanceof CloisterError && keptCodes.includes(error.code);
-        if (!isKept) throw error;
-      }
-    return gone;
+  get keep(): KeepRules | null {
+    return this.#ports.keep();
+  }
+
+  async expire(rules?: KeepRules, options: ExpiryOptions = {}): Promise<readonly Tombstone[]> {
+    const { store, clock, copies, openPauses } = this.#ports;
+    return expireRuns(rules ?? this.keep, options, {
+      store,
+      clock,
+      copies,
+      pause: openPauses?.() ?? (() => undefined),
+      remove: async (units, { dryRun, whyOf }) =>
+        (await this.#deleteRuns({ units }, { by: 'retention', dryRun }, { whyOf })).tombstones,
+      finish: () => this.#finish(false),
+    });
   }
 
   seal(file: string): Promise<string> {
@@ -235,12 +255,15 @@ export class LocalRunStorage implements RunStorage {
     }
   }
 
-  async #plan(selection: RunSelection, options: RunDeletionOptions): Promise<Plan> {
+  async #plan(selection: DeletionSelection, options: RunDeletionOptions): Promise<Plan> {
     const { copies, store } = this.#ports;
     const { withLater = false, force = false, caller } = options;
     const runs = new Set(await this.#selected(selection));
     const conversations = new Map((await this.#conversationsOf(selection)).map((ref) => [JSON.stringify(ref), ref]));
+    const selected = runs.size;
     for (const ref of conversations.values()) for (const run of (await copies.runsOf(ref)) ?? []) runs.add(run);
+    if ('units' in selection && runs.size > selected)
+      throw new CloisterError('run_kept', 'A conversation has a new turn.');
     for (;;) {
       const found = await copies.find(runs);
       const forks = findForks(await store.forkRecords(), runs);
@@ -248,7 +271,7 @@ export class LocalRunStorage implements RunStorage {
       const all = [...found.copies, ...forks.map((run): RunCopy => ({ kind: 'fork', run }))].filter((one) =>
         one.kind === 'branch'
           ? !conversations.has(JSON.stringify(one.conversation))
-          : one.kind !== 'checkpoint' || 'runs' in selection,
+          : one.kind !== 'checkpoint' || 'runs' in selection || 'units' in selection,
       );
       const others = caller === undefined ? all : await this.#ofCaller(all, caller);
       const going = withLater || 'caller' in selection ? others : [];
@@ -267,8 +290,9 @@ export class LocalRunStorage implements RunStorage {
     }
   }
 
-  async #selected(selection: RunSelection): Promise<readonly RunId[]> {
+  async #selected(selection: DeletionSelection): Promise<readonly RunId[]> {
     if ('runs' in selection) return selection.runs.map((run) => parseRunId(run));
+    if ('units' in selection) return selection.units.flatMap(({ runs }) => runs);
     if ('caller' in selection) {
       checkOptionType('caller', selection.caller, 'text');
       return (await this.#ports.store.list({ caller: selection.caller })).map(({ run }) => run);
@@ -276,9 +300,10 @@ export class LocalRunStorage implements RunStorage {
     return [];
   }
 
-  async #conversationsOf(selection: RunSelection): Promise<readonly ConversationRef[]> {
+  async #conversationsOf(selection: DeletionSelection): Promise<readonly ConversationRef[]> {
     const { copies } = this.#ports;
     if ('caller' in selection) return copies.named(callerPrefix(selection.caller));
+    if ('units' in selection) return selection.units.flatMap(({ conversation }) => conversation ?? []);
     if (!('conversation' in selection)) return [];
     const { agent, name } = selection.conversation;
     if ((await copies.runsOf({ agent, name })) === null) throw new CloisterError('conversation_unknown', `"${name}".`);
@@ -297,7 +322,11 @@ export class LocalRunStorage implements RunStorage {
   }
 
   /** Throws unless each of them can be deleted. Turns whose runs never began have nothing that could be. */
-  async #summaries(selection: RunSelection, runs: ReadonlySet<RunId>, force: boolean): Promise<readonly RunSummary[]> {
+  async #summaries(
+    selection: DeletionSelection,
+    runs: ReadonlySet<RunId>,
+    force: boolean,
+  ): Promise<readonly RunSummary[]> {
     const { store } = this.#ports;
     for (const run of runs) await this.#ports.durable(run);
     const found = new Map((await store.list({ runs: [...runs] })).map((one) => [one.run, one]));
@@ -307,40 +336,3 @@ export class LocalRunStorage implements RunStorage {
     return [...found.values()];
   }
 }
-
-const checkMayDelete = ({ run, state, owner, elsewhere }: RunSummary, force: boolean): void => {
-  if (state === 'running') {
-    const fix = elsewhere === true ? ' If that process is dead, take the run over first.' : ' Cancel it first.';
-    throw new CloisterError('run_owned', `Run ${run}. Owner: ${owner ?? 'another process'}.${fix}`);
-  }
-  if (force || state === 'ended') return;
-  const why =
-    state === 'damaged'
-      ? `Run ${run} has lost records, so its tombstone would not say what its log was.`
-      : `Run ${run} has not ended: it was interrupted, or waits for people. Resume it to its end or cancel it.`;
-  throw new CloisterError('run_kept', why);
-};
-
-const namedMax = 20;
-
-const copiesError = (copies: readonly RunCopy[]): CloisterError => {
-  const named = copies.slice(0, namedMax).map(describeCopy);
-  const more = copies.length > namedMax ? ` and ${copies.length - namedMax} more` : '';
-  return new CloisterError(
-    'run_kept',
-    `The same text is also in: ${named.join('; ')}${more}. Delete these as well with --with-later (in code: \`withLater: true\`).`,
-  );
-};
-
-const describeCopy = (copy: RunCopy): string => {
-  switch (copy.kind) {
-    case 'turn':
-      return `run ${copy.run}, a later turn of "${copy.conversation.name}"`;
-    case 'fork':
-      return `run ${copy.run}, which continues it`;
-    case 'branch':
-      return `the conversation "${copy.conversation.name}" of "${copy.conversation.agent}", a branch`;
-    case 'checkpoint':
-      return `checkpoint ${copy.checkpoint} of run ${copy.run}`;
-  }
-};

@@ -4,6 +4,7 @@ import type {
   ApprovalRule,
   ConfigLayer,
   IndeterminatePolicy,
+  KeepRules,
   ProviderConfig,
   ServerConfig,
   SlackConfig,
@@ -32,6 +33,8 @@ export type ResolvedConfig = {
   readonly defaultAgent: string | null;
   /** What happens to calls that a crash has interrupted; null: nothing is said. */
   readonly indeterminate: IndeterminatePolicy | null;
+  /** How long recorded runs are kept: each limit, and the entry of each agent, from the nearest layer that has it; null: nothing is said. */
+  readonly keep: KeepRules | null;
   /** Variables of all layers that are not secret. */
   readonly plain: readonly string[];
   /** The spawn limits of agent files. */
@@ -58,6 +61,7 @@ export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig =>
     ),
     defaultAgent: all.find((layer) => layer.defaultAgent !== undefined)?.defaultAgent ?? null,
     indeterminate: all.find((layer) => layer.indeterminate !== undefined)?.indeterminate ?? null,
+    keep: mergeKeepRules(all),
     plain: [...new Set(all.flatMap(({ plain }) => plain))],
     approve: mapValues(
       mergeLayers(all, ({ approve = {} }) => approve),
@@ -81,6 +85,16 @@ const builtinLayer: ConfigLayer = {
   sidecar: {},
   plain: [],
   spawns: spawnCapsDefault,
+};
+
+const mergeKeepRules = (layers: readonly ConfigLayer[]): KeepRules | null => {
+  const farthestFirst = layers.flatMap(({ keep }) => keep ?? []).toReversed();
+  if (farthestFirst.length === 0) return null;
+  const agents = mapValues(
+    mergeLayers(layers, ({ keep }) => keep?.agents ?? {}),
+    ({ value }) => value,
+  );
+  return Object.freeze(Object.assign({}, ...farthestFirst, { agents }) as KeepRules);
 };
 
 const mergeLayers = <T>(

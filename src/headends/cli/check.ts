@@ -2,6 +2,7 @@
 import type {
   ApprovalMark,
   CheckReport,
+  KeepLimits,
   Problem,
   AgentReach,
   SpawnReach,
@@ -9,7 +10,7 @@ import type {
   Warning,
   WorstCase,
 } from '#contracts';
-import { count, money, plural } from '#headends/run-view';
+import { count, formatBytes, money, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { describeToolNames } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
@@ -49,6 +50,7 @@ export const checkLines = (report: CheckReport, resolved: boolean, screen: Scree
     problemLines(report.problems, screen),
     ...(resolved && report.agents.length > 0 ? topologySections(report, screen) : []),
     slackLines(report.slack, screen),
+    keepLines(report.keep),
     warningLines(report.warnings, screen),
     verdictLines(report, resolved, screen),
   ];
@@ -63,6 +65,25 @@ const slackLines = (needs: CheckReport['slack'], { columns }: Screen): readonly 
         ...wrapText('  scopes  ', needs.scopes.join(', '), columns),
         ...wrapText('  events  ', needs.events.join(', '), columns),
       ];
+
+const keepLines = (keep: CheckReport['keep']): readonly string[] => {
+  if (keep === undefined) return [];
+  const { agents = {}, ...common } = keep;
+  return [
+    'Runs that are kept (`cloister serve` deletes the others; `cloister runs expire --dry-run` lists them)',
+    `  all agents  ${describeLimits(common)}`,
+    ...Object.entries(agents).map(([agent, limits]) => `  ${sanitizeLine(agent)}  ${describeLimits(limits)}`),
+  ];
+};
+
+const describeLimits = ({ days, runs, bytes }: KeepLimits): string => {
+  const parts = [
+    ...(days === undefined ? [] : [`${count(days)} ${days === 1 ? 'day' : 'days'} after their end`]),
+    ...(runs === undefined ? [] : [`the newest ${count(runs)}`]),
+    ...(bytes === undefined ? [] : [`at most ${formatBytes(bytes)}`]),
+  ];
+  return parts.length === 0 ? 'until they are deleted' : parts.join(', ');
+};
 
 const topologySections = (report: CheckReport, screen: Screen): readonly (readonly string[])[] => [
   treeLines(report.tree, screen),

@@ -205,34 +205,42 @@ describe('the right to be forgotten', () => {
 });
 
 // invariants: deletion-finished-last, exports-forget
-test('whatever step of a deletion a process dies at, the next one finishes it', async () => {
-  const { cloister, workspace: original, runs } = await talkAbout();
-  const checkpoint = await cloister.checkpoints.create(runs[1]);
-  await cloister.close();
-  for (let step = 0; ; step++) {
-    const workspace = newWorkspace();
-    cpSync(original, workspace, { recursive: true });
-    const dying = await openDying(workspace, step);
-    const failed = await code(dying.cloister.storage.delete({ conversation: ref('trip') }));
-    const isDead = dying.isDead();
-    await dying.cloister.close();
-    await using next = await openCloister({ workspace, agents: [] });
-    const isDecided = (await next.runs()).length === 1;
-    if (!isDecided) expect(await runsOf(next)).toHaveLength(4);
-    else {
-      expect([step, filesWith(workspace)]).toEqual([step, []]);
-      expect(await next.storage.finishDeletions()).toBe(0);
-      expect((await next.conversations.list({ deleted: true })).map(({ name }) => name)).toEqual(['main']);
-      expect((await next.checkpoints.list()).map(({ id }) => id)).not.toContain(checkpoint.id);
+test.each(['a deletion', 'an expiry'])(
+  'whatever step of %s a process dies at, the next one finishes it',
+  async (what) => {
+    const { cloister, workspace: original, runs } = await talkAbout();
+    // An expiry would spare a conversation with a checkpoint.
+    const checkpoint = what === 'a deletion' ? await cloister.checkpoints.create(runs[1]) : null;
+    await cloister.close();
+    for (let step = 0; ; step++) {
+      const workspace = newWorkspace();
+      cpSync(original, workspace, { recursive: true });
+      const dying = await openDying(workspace, step);
+      const { storage } = dying.cloister;
+      const failed = await code(
+        checkpoint === null ? storage.expire({ runs: 1 }) : storage.delete({ conversation: ref('trip') }),
+      );
+      const isDead = dying.isDead();
+      await dying.cloister.close();
+      await using next = await openCloister({ workspace, agents: [] });
+      const isDecided = (await next.runs()).length === 1;
+      if (!isDecided) expect(await runsOf(next)).toHaveLength(4);
+      else {
+        expect([step, filesWith(workspace)]).toEqual([step, []]);
+        expect(await next.storage.finishDeletions()).toBe(0);
+        expect((await next.conversations.list({ deleted: true })).map(({ name }) => name)).toEqual(['main']);
+        expect((await next.checkpoints.list()).map(({ id }) => id)).not.toContain(checkpoint?.id);
+      }
+      if (!isDead) {
+        expect([failed, isDecided]).toEqual([null, true]);
+        expect(step).toBeGreaterThan(4);
+        return;
+      }
+      expect(failed).toBe('The process is gone.');
     }
-    if (!isDead) {
-      expect([failed, isDecided]).toEqual([null, true]);
-      expect(step).toBeGreaterThan(4);
-      return;
-    }
-    expect(failed).toBe('The process is gone.');
-  }
-}, 120_000);
+  },
+  120_000,
+);
 
 /** From the nth change of the store or of the exported files on, nothing happens any more. */
 const openDying = async (workspace: string, step: number) => {

@@ -23,6 +23,17 @@ test('the default agent comes from the first layer that names one', () => {
   expect(resolveConfig(named).defaultAgent).toBe('lead');
 });
 
+test('a limit of how long runs are kept comes from the first layer that has it, and an agent’s entry as a whole', () => {
+  expect(resolveConfig([layer('a')]).keep).toBeNull();
+  const near = layer('a', { keep: { days: 7, agents: { lead: { runs: 5 } } } });
+  const far = layer('b', { keep: { days: 90, bytes: 10, agents: { lead: { days: 1 }, scout: { days: 2 } } } });
+  expect(resolveConfig([near, layer('c'), far]).keep).toEqual({
+    days: 7,
+    bytes: 10,
+    agents: { lead: { runs: 5 }, scout: { days: 2 } },
+  });
+});
+
 const names = fc.constantFrom('one', 'two', 'three', 'openai', '__proto__', 'constructor', 'toString');
 /** Own keys only, `__proto__` too. */
 const mapOf = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>

@@ -284,6 +284,8 @@ export type ServeLine =
   | { readonly type: 'slack'; readonly text: string }
   /** The server can no longer take work, and why; empty: it can again. */
   | { readonly type: 'ready'; readonly problems: readonly string[] }
+  /** Runs were deleted because they are no longer kept. `code`: why that failed; null: it did not. */
+  | { readonly type: 'expire'; readonly runs: number; readonly code: string | null }
   /** An interrupted run was found. `code`: why it was not resumed; null: it was. */
   | {
       readonly type: 'resume';

@@ -13,13 +13,18 @@ export const stoppingLine = (running: number, graceMs: number): string => {
   return `stopping: ${runs} ${running === 1 ? 'has' : 'have'} ${graceMs / 1000} s to finish; Ctrl-C again stops immediately`;
 };
 
-/** One line for an answered request, an ended run, an interrupted run that was found, or news of Slack. */
+/** One line for an answered request, an ended run, an interrupted run that was found, deleted runs, or news of Slack. */
 export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
   const time = paint('dim', clockTime(at));
   if (line.type === 'slack') return [time, sanitizeLine(line.text)].join('  ');
   if (line.type === 'ready') {
     const problems = line.problems.map(sanitizeLine).join('; ');
     return [time, problems === '' ? paint('green', 'ready again') : paint('red', `not ready: ${problems}`)].join('  ');
+  }
+  if (line.type === 'expire') {
+    const { runs, code } = line;
+    if (code !== null) return [time, paint('red', `runs that are no longer kept are not deleted: ${code}`)].join('  ');
+    return [time, `deleted ${plural(runs, 'run')} that ${runs === 1 ? 'is' : 'are'} no longer kept`].join('  ');
   }
   if (line.type === 'run') {
     const { caller, agent, run, status, code, tokens, uncertain, usd, ms } = line;
