@@ -101,7 +101,8 @@ const onDemand: Omit<CliRuntime, 'open' | 'staleQuestions' | 'defaultAgent'> = {
     return initFolder(folder, templates, process.cwd());
   },
   makeKey: async () => {
-    const { makeOperatorKey, operatorKeyVariable } = await import('#app/storage');
+    const { makeOperatorKey } = await import('#app/storage');
+    const { operatorKeyVariable } = await import('#core/registry');
     return { variable: operatorKeyVariable, ...makeOperatorKey() };
   },
   migrate: async (workspace) => {

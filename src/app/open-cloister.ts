@@ -8,9 +8,9 @@ import type { Configs } from '#app/agents';
 import { checkCloisterOptions } from './cloister-options.ts';
 import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
-import { operatorKeyVariable, readOperatorKey } from '#app/storage';
+import { readOperatorKey } from '#app/storage';
 import type { OperatorKey } from '#app/storage';
-import { buildOverlay } from '#core/registry';
+import { operatorKeyText } from '#core/registry';
 import { exportFolder, readConversationSettings } from '#app/conversations';
 import { configsFor, resolveAgentResources } from './resolve-resources.ts';
 import { LocalCloister } from './local-cloister.ts';
@@ -87,8 +87,7 @@ export const openConfigured = async (
 
 /** From the same places as the values of providers and servers. */
 const operatorKeyIn = (configs: Configs): OperatorKey | null => {
-  const { overlay } = buildOverlay([operatorKeyVariable], configs.forFile(null).layers);
-  const text = overlay[operatorKeyVariable];
+  const text = operatorKeyText(configs.forFile(null).layers);
   return text === undefined ? null : readOperatorKey(text);
 };
 

@@ -151,15 +151,31 @@ const markUsed = (
 /** Up to this size, writing the database anew takes less than about a second. */
 const rewriteBytesMax = 64 * 1024 * 1024;
 
-/** Whether nothing of what was deleted is left in the write-ahead log. */
+/** Whether nothing of what was deleted is left in the database and its write-ahead log. */
 const giveSpaceBack = (database: DatabaseSync, compact: boolean): boolean => {
   const pages = pragma(database, 'page_count') - pragma(database, 'freelist_count');
   if (compact || pages * pragma(database, 'page_size') <= rewriteBytesMax) {
     // A database of an earlier build cannot give back single pages; from now on it can.
     database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-    database.exec('VACUUM');
-  } else database.exec('PRAGMA incremental_vacuum');
+    const isAnew = writeAnew(database);
+    // What is free now may be the space that a later try needs.
+    if (!isAnew) database.exec('PRAGMA incremental_vacuum');
+    return foldWal(database) && isAnew;
+  }
+  database.exec('PRAGMA incremental_vacuum');
   return foldWal(database);
+};
+
+/** False: the disk has no room for a second copy of the database. */
+const writeAnew = (database: DatabaseSync): boolean => {
+  try {
+    database.exec('VACUUM');
+    return true;
+  } catch (error) {
+    // 13 is SQLite's code for a full disk.
+    if (((error as { readonly errcode?: number }).errcode ?? 0) % 256 === 13) return false;
+    throw error;
+  }
 };
 
 const foldWal = (database: DatabaseSync): boolean =>

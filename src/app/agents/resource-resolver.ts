@@ -20,6 +20,8 @@ import {
   collectSecrets,
   listVariables,
   missingVariablesMessage,
+  operatorKeyText,
+  operatorSecrets,
   overlayFor,
   requiredVariables,
 } from '#core/registry';
@@ -80,7 +82,7 @@ export class ResourceResolver {
   #byAgent = new WeakMap<Agent, Recipe>();
   readonly #resourcesFromCode: (agent: Agent) => SessionResources;
   readonly #redactors: Redactors;
-  #hasSlackSecrets = false;
+  #hasOperatorSecrets = false;
   /** Variables whose values can be guessed, and those too short to be redacted at all, by agent; null: of the Slack app. */
   readonly weakSecrets: (Pick<Secrets, 'weak' | 'tooShort'> & { readonly agent: string | null })[] = [];
 
@@ -102,7 +104,7 @@ export class ResourceResolver {
 
   /** Looks up everything that these agents and their children name. */
   async prepare(agents: readonly Agent[], report: (agent: Agent, problem: UnlocatedProblem) => void): Promise<void> {
-    this.#addSlackSecrets();
+    this.#addOperatorSecrets();
     const all = withChildren(agents);
     const compactors = new Set([...all].map(({ children: { compactor } }) => compactor));
     const seen = new Set<string>();
@@ -122,11 +124,13 @@ export class ResourceResolver {
   }
 
   /** What the process holds besides its agents' values must not be told by them either. */
-  #addSlackSecrets(): void {
+  #addOperatorSecrets(): void {
+    if (this.#hasOperatorSecrets) return;
+    this.#hasOperatorSecrets = true;
     const { resolved, layers } = this.#configs.forFile(null);
     const { slack, plain } = resolved;
-    if (slack === null || this.#hasSlackSecrets) return;
-    this.#hasSlackSecrets = true;
+    this.#redactors.add(operatorSecrets(operatorKeyText(layers)));
+    if (slack === null) return;
     const { overlay } = overlayFor([slack.value], layers);
     const { strong, weak, tooShort } = collectSecrets([['slack', slack.value]], overlay, plain);
     this.#redactors.add(strong);

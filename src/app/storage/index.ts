@@ -4,5 +4,5 @@ export { archiveFolder } from './archive-folder.ts';
 export { Archives } from './archives.ts';
 export { formerDatabases } from './former-databases.ts';
 export { LocalRunStorage } from './local-run-storage.ts';
-export { makeOperatorKey, operatorKeyVariable, readOperatorKey } from './operator-key.ts';
+export { makeOperatorKey, readOperatorKey } from './operator-key.ts';
 export type { OperatorKey } from './operator-key.ts';

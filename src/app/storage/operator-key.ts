@@ -3,9 +3,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } 
 import type { KeyObject } from 'node:crypto';
 import { canonicalJson, CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
-
-/** The variable that holds the private key. */
-export const operatorKeyVariable = 'CLOISTER_KEY';
+import { operatorKeyVariable } from '#core/registry';
 
 export type OperatorKey = {
   /** 32 bytes in base64url. */

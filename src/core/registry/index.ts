@@ -24,6 +24,7 @@ export {
   fillSlack,
   readRunEnv,
 } from './overlay.ts';
+export { operatorKeyText, operatorKeyVariable, operatorSecrets } from './operator-secret.ts';
 export { Redactors } from './redactors.ts';
 export { collectSecrets } from './redact-secrets.ts';
 export type { Secrets } from './redact-secrets.ts';

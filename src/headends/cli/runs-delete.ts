@@ -112,7 +112,7 @@ const spaceLines = ({ bytesBefore, bytesAfter, isFinished }: NonNullable<Deletio
   isFinished
     ? [`The database has ${formatBytes(bytesAfter)} now (${formatBytes(bytesBefore)} before).`]
     : [
-        'Another process is reading the workspace, so the deleted records are not overwritten everywhere yet.',
+        'Another process is reading the workspace, or the disk is full, so the deleted records are not overwritten everywhere yet.',
         'That is done when a Cloister is opened the next time, by any command.',
       ];
 

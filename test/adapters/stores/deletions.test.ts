@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { memoryStore, migrateWorkspace, openSqliteStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import { conformDeletions, deletionOf, recordRun } from '../../conformance/deletions.ts';
-import { newRun } from '../../conformance/store.ts';
+import { framesOf, newRun } from '../../conformance/store.ts';
 import { newFolder, openStore, startProcess, writeRun } from './fixture.ts';
 import { newMapDisk, openMapStore } from './map-disk.ts';
 
@@ -72,6 +72,34 @@ describe('a deletion on disk', () => {
     for (const run of gone) expect(existsSync(join(folder, 'runs', run))).toBe(false);
     for (const run of others) expect(await store.read(run)).toHaveLength(4);
     expect((await store.list()).map(({ run }) => run).toSorted()).toEqual(others.toSorted());
+  });
+
+  // Overwriting deleted rows does not do: rows of the list grow while runs work, and a page that is divided for that keeps what it held. In
+  // this workspace, one of them does; in most, none.
+  test('leaves no byte of the text in pages that were divided while it was there', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder);
+    const [secret, seed] = ['sphinx-of-black', 5];
+    let state = seed;
+    const random = (most: number): number =>
+      ((state = (state * 1_103_515_245 + 12_345) & 0x7f_ff_ff_ff) / 0x7f_ff_ff_ff) * most;
+    const gone: RunId[] = [];
+    const working = [];
+    for (let nth = 0; nth < 90; nth++) {
+      const [isSecret, run] = [random(1) < 0.3, `run-${seed}-${nth}` as RunId];
+      const [log, make] = [await store.acquireRun(run), framesOf(run)];
+      log.append(make.open(`${isSecret ? secret : 'harmless'} ${'x'.repeat(random(700))}`));
+      await log.durable();
+      working.push({ log, make });
+      if (isSecret) gone.push(run);
+    }
+    for (const { log, make } of working) {
+      log.append(make.close());
+      await log.close();
+    }
+    await store.deleteRuns(await Promise.all(gone.map((run) => deletionOf(store, run))));
+    expect(await store.finishDeletions(gone)).toMatchObject({ isFinished: true });
+    expect(filesWith(folder, secret)).toEqual([]);
   });
 
   test('leaves no run that looks lost, while its head is still noted beside the log', async () => {
