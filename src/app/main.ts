@@ -1,7 +1,8 @@
 // The `cloister` command: passes the real terminal, signals and clock to the command-line headend.
+import { randomUUID } from 'node:crypto';
 import { fstatSync, writeSync } from 'node:fs';
-import { access, appendFile, constants, readFile, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, appendFile, constants, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { runCli, terminalLines } from '#headends/cli';
 import type { CliRuntime, CliStream, CliWorld, CliFiles, CliTasks } from '#headends/cli';
@@ -127,7 +128,7 @@ const fileWorld: CliFiles = {
   readBytes: (path) => readFile(path),
   writeText: (path, text) => writeFile(path, text),
   appendText: (path, text) => appendFile(path, text, { flush: true }),
-  writeBytes: (path, bytes) => writeFile(path, bytes),
+  writeBytes: (path, bytes) => replaceFile(path, bytes),
   whyNotWritable: async (path) => {
     const own = await whyNotWritable(path);
     return own === 'missing'
@@ -136,6 +137,20 @@ const fileWorld: CliFiles = {
         ? 'it is a folder'
         : own;
   },
+};
+
+/** A file is there whole or as it was before; anything else, such as a pipe, is written to. */
+const replaceFile = async (path: string, bytes: Uint8Array): Promise<void> => {
+  const found = await stat(path).catch(() => null);
+  if (found?.isFile() === false) return writeFile(path, bytes);
+  const target = found === null ? path : await realpath(path);
+  const aside = join(dirname(target), `.${randomUUID()}.new`);
+  try {
+    await writeFile(aside, bytes, { flag: 'wx', flush: true });
+    await rename(aside, target);
+  } finally {
+    await rm(aside, { force: true });
+  }
 };
 
 const taskWorld: CliTasks = {

@@ -2,6 +2,7 @@
 import type { RunStorage } from '#contracts';
 import type { ConversationService } from '#app/conversations';
 import { archiveFolder, Archives, formerDatabases, LocalRunStorage } from '#app/storage';
+import { openArchivedRun } from './open-archive.ts';
 import type { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
@@ -18,6 +19,7 @@ export const openRunStorage = (
       store,
       workspaces,
       folder: store.path === null ? null : archiveFolder(store.path),
+      openArchive: openArchivedRun,
     }),
     key: () => operatorKey?.() ?? null,
     keep: () => keep?.() ?? null,

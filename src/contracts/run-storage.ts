@@ -33,8 +33,8 @@ export type RunDeletionOptions = {
 
 /** What holds text of a run besides the run itself. */
 export type RunCopy =
-  /** A later turn of its conversation, which was shown the messages of the run. */
-  | { readonly kind: 'turn'; readonly run: RunId; readonly conversation: ConversationRef }
+  /** A later turn of its conversation, which was shown the messages of the run. `isArchived`: it is in an archive. */
+  | { readonly kind: 'turn'; readonly run: RunId; readonly conversation: ConversationRef; readonly isArchived?: true }
   /** A run whose log begins with records of the run. */
   | { readonly kind: 'fork'; readonly run: RunId }
   /** A conversation that begins with a copy of its messages. */
@@ -46,6 +46,8 @@ export type RunCopy =
 export type DeletionReport = {
   /** One for each run. */
   readonly tombstones: readonly Tombstone[];
+  /** Archives that are gone, by the names of their files. */
+  readonly archives: readonly string[];
   /** Conversations that are gone as a whole. */
   readonly conversations: readonly ConversationRef[];
   /** Copies that were left, because the deletion was forced. */
@@ -132,6 +134,8 @@ export interface RunStorage {
   unknownFolders(): Promise<readonly string[]>;
   /** What is left of a run that was deleted; null if it was not. */
   tombstone(run: string): Promise<Tombstone | null>;
+  /** What is left of all runs that were deleted, in the order of their deletion. `prefix`: only those whose ids begin with it. */
+  tombstones(query?: { readonly prefix?: string }): Promise<readonly Tombstone[]>;
   /** Finishes deletions that a crash has interrupted. `openCloister` does this by itself. Returns how many there were. */
   finishDeletions(options?: { readonly compact?: boolean }): Promise<number>;
 }

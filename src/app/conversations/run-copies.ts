@@ -36,6 +36,10 @@ export class RunCopies {
       if (stored.some(({ correlation }) => runs.has(correlation)))
         copies.push({ kind: 'branch', conversation: one.ref });
     }
+    const whole = await readWholeState(this.#ports.store);
+    for (const one of whole.conversations.values())
+      for (const turn of laterTurns(one, runs))
+        if (isArchived(whole, turn.run)) copies.push({ ...turn, isArchived: true });
     for (const { id, run, why } of state.checkpoints.values())
       if (why === 'asked' && runs.has(run)) copies.push({ kind: 'checkpoint', checkpoint: id, run });
     return { copies, lastEntryNo: state.lastEntryNo };
@@ -45,6 +49,13 @@ export class RunCopies {
   async runsOf(ref: ConversationRef): Promise<readonly RunId[] | null> {
     const found = (await readWorkspaceState(this.#ports.store)).conversations.get(conversationKey(ref));
     return found === undefined ? null : [...found.nodes.keys()];
+  }
+
+  /** The turns of a conversation that are in archives. */
+  async archivedRunsOf(ref: ConversationRef): Promise<readonly RunId[]> {
+    const whole = await readWholeState(this.#ports.store);
+    const nodes = whole.conversations.get(conversationKey(ref))?.nodes ?? new Map<RunId, unknown>();
+    return [...nodes.keys()].filter((run) => isArchived(whole, run));
   }
 
   /** The conversations whose names begin like this. */
@@ -122,10 +133,14 @@ export class RunCopies {
   }
 }
 
+const isArchived = ({ deleted }: WorkspaceState, run: RunId): boolean => deleted.get(run)?.archive !== undefined;
+
+type TurnCopy = Extract<RunCopy, { kind: 'turn' }>;
+
 /** A turn is shown the messages of those before it. */
-const laterTurns = ({ ref, nodes }: ConversationState, runs: ReadonlySet<RunId>): readonly RunCopy[] => {
+const laterTurns = ({ ref, nodes }: ConversationState, runs: ReadonlySet<RunId>): readonly TurnCopy[] => {
   if (![...nodes.keys()].some((run) => runs.has(run))) return [];
-  return [...nodes.values()].flatMap((node): readonly RunCopy[] => {
+  return [...nodes.values()].flatMap((node): readonly TurnCopy[] => {
     const isLater = listTurns({ newest: node.previous }).some(({ run }) => runs.has(run));
     return !runs.has(node.run) && isLater ? [{ kind: 'turn', run: node.run, conversation: ref }] : [];
   });

@@ -1,6 +1,6 @@
 // The folder of archives in a workspace. A file is there whole and durable, or not at all.
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CloisterError } from '#base';
 
@@ -9,6 +9,8 @@ export type ArchiveFolder = {
   /** Rejects with `archive_invalid` if there is no such file. */
   read(name: string): Promise<Uint8Array>;
   remove(name: string): Promise<void>;
+  /** The names of its files. */
+  list(): Promise<readonly string[]>;
 };
 
 export const archiveFolder = (workspace: string): ArchiveFolder => {
@@ -40,6 +42,16 @@ export const archiveFolder = (workspace: string): ArchiveFolder => {
       }
     },
     remove: (name) => rm(join(folder, name), { force: true }),
+    async list() {
+      try {
+        return (await readdir(folder, { withFileTypes: true })).flatMap((entry) =>
+          entry.isFile() ? [entry.name] : [],
+        );
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+        throw new CloisterError('archive_invalid', `${folder} cannot be read.`, { cause: error });
+      }
+    },
   };
 };
 

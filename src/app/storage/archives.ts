@@ -14,6 +14,15 @@ type ArchivePorts = {
   readonly workspaces: CellFolders;
   /** Null in memory-only mode. */
   readonly folder: ArchiveFolder | null;
+  /** The run in an archive, as if it were stored. Rejects with `archive_invalid`. */
+  readonly openArchive: (bytes: Uint8Array) => Promise<{ readonly store: Pick<Store, 'list'>; readonly run: RunId }>;
+};
+
+/** `unreadable`: files that may be archives of anybody. */
+export type FoundArchives = {
+  readonly runs: readonly RunId[];
+  readonly files: readonly string[];
+  readonly unreadable: readonly string[];
 };
 
 export class Archives {
@@ -50,6 +59,44 @@ export class Archives {
 
   async remove({ file }: ArchiveRef): Promise<void> {
     await this.#folder().remove(file);
+  }
+
+  /** The files of these runs, if they are there. */
+  async filesOf(runs: readonly RunId[]): Promise<readonly string[]> {
+    if (runs.length === 0) return [];
+    const there = new Set(await this.#list());
+    return runs.map((run) => run + archiveSuffix).filter((file) => there.has(file));
+  }
+
+  /** All archives of a caller of a server, whatever their files are called. */
+  async findOf(caller: string): Promise<FoundArchives> {
+    const found = { runs: [] as RunId[], files: [] as string[], unreadable: [] as string[] };
+    for (const file of await this.#list())
+      try {
+        const { store, run } = await this.#ports.openArchive(await this.#folder().read(file));
+        const [summary] = await store.list();
+        if (summary?.caller === caller) {
+          found.runs.push(run);
+          found.files.push(file);
+        }
+      } catch (error) {
+        if (!(error instanceof CloisterError)) throw error;
+        found.unreadable.push(file);
+      }
+    return found;
+  }
+
+  /** May be repeated. `names`: as a deletion has noted them. */
+  async removeFiles(names: unknown): Promise<void> {
+    const { folder } = this.#ports;
+    if (folder === null || !Array.isArray(names)) return;
+    for (const name of names)
+      if (typeof name === 'string' && name.endsWith(archiveSuffix) && !/[/\\]/u.test(name)) await folder.remove(name);
+  }
+
+  async #list(): Promise<readonly string[]> {
+    const names = (await this.#ports.folder?.list()) ?? [];
+    return names.filter((name) => name.endsWith(archiveSuffix));
   }
 
   /** Rejects with `archive_invalid`, `run_exists`, or `run_kept` if the run was deleted and is not forced. */

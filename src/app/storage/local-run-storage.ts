@@ -4,22 +4,18 @@
 //   deletion-names-copies. Nothing that holds the same text stays unnoticed: it goes along, stops the deletion, or is named.
 //   deletion-of-caller. For a caller, only what belongs to it is deleted or named.
 import { CloisterError } from '#base';
-import type { RunId } from '#base';
-import { checkOptions, checkOptionType, parseRunId } from '#base/shapes';
-import { callerPrefix } from '#contracts';
+import type { JsonObject, RunId } from '#base';
+import { checkOptions, parseRunId } from '#base/shapes';
 import type {
   ArchiveRef,
   Clock,
-  ConversationRef,
   DeletionReport,
   ExpiryOptions,
   KeepRules,
-  RunCopy,
   RunDeletion,
   RunDeletionOptions,
   RunSelection,
   RunStorage,
-  RunSummary,
   SealReport,
   SpaceReport,
   Store,
@@ -29,10 +25,9 @@ import type {
 import type { RunCopies } from '#app/conversations';
 import type { Archives } from './archives.ts';
 import { auditWorkspace } from './audit-workspace.ts';
-import type { KeepUnit } from './expired-runs.ts';
+import { DeletionPlanner } from './deletion-plan.ts';
+import type { DeletionPlan, DeletionSelection } from './deletion-plan.ts';
 import { expireRuns } from './run-expiry.ts';
-import { findForks } from './find-forks.ts';
-import { checkMayDelete, copiesError } from './deletion-refusals.ts';
 import type { OperatorKey } from './operator-key.ts';
 import { checkSeals, makeSeal } from './seals.ts';
 import { makeTombstone } from './tombstones.ts';
@@ -69,27 +64,19 @@ const deletionFields = {
 /** How many runs one commit deletes, and how often a deletion is decided anew because the workspace has changed. */
 const [runsPerCommit, triesMax, textCharsMax] = [500, 20, 500];
 
-/** `units`: exactly these, all of them or none. */
-type DeletionSelection = RunSelection | { readonly units: readonly KeepUnit[] };
-
 /** What is said of each run, if that is not the same for all of them. */
 type TombstoneFacts = {
   readonly archiveOf?: (run: RunId) => ArchiveRef | undefined;
   readonly whyOf?: (run: RunId) => string;
 };
 
-type Plan = {
-  readonly runs: readonly RunSummary[];
-  readonly conversations: readonly ConversationRef[];
-  readonly left: readonly RunCopy[];
-  readonly lastEntryNo: number;
-};
-
 export class LocalRunStorage implements RunStorage {
   readonly #ports: RunStoragePorts;
+  readonly #planner: DeletionPlanner;
 
   constructor(ports: RunStoragePorts) {
     this.#ports = ports;
+    this.#planner = new DeletionPlanner({ ...ports, durable: (run) => ports.durable(run) });
   }
 
   delete(selection: RunSelection, options: RunDeletionOptions = {}): Promise<DeletionReport> {
@@ -136,12 +123,14 @@ export class LocalRunStorage implements RunStorage {
     archives: ReadonlyMap<RunId, ArchiveRef>,
   ): Promise<DeletionReport> {
     const { compact = false, dryRun = false } = options;
-    const deleted = await this.#deleteRuns(selection, options, { archiveOf: (run) => archives.get(run) });
-    if (dryRun) return { ...deleted, otherFiles: [], space: null };
+    const { unreadable, ...deleted } = await this.#deleteRuns(selection, options, {
+      archiveOf: (run) => archives.get(run),
+    });
+    if (dryRun) return { ...deleted, otherFiles: unreadable, space: null };
     const space = await this.#finish(compact);
     return {
       ...deleted,
-      otherFiles: await this.#ports.otherFiles(),
+      otherFiles: [...unreadable, ...(await this.#ports.otherFiles())],
       space: this.#ports.store.path === null ? null : space,
     };
   }
@@ -151,24 +140,29 @@ export class LocalRunStorage implements RunStorage {
     selection: DeletionSelection,
     options: RunDeletionOptions,
     { archiveOf, whyOf }: TombstoneFacts,
-  ): Promise<Pick<DeletionReport, 'tombstones' | 'conversations' | 'left'>> {
+  ): Promise<Omit<DeletionReport, 'otherFiles' | 'space'> & Pick<DeletionPlan, 'unreadable'>> {
     const { clock } = this.#ports;
     const { why = '', by = 'operator', dryRun = false } = options;
     for (const [name, text] of Object.entries({ why, by }))
       if (text.length > textCharsMax)
         throw new CloisterError('options_invalid', `${name}: expected at most ${textCharsMax} characters.`);
     for (let tries = 1; ; tries++) {
-      const plan = await this.#plan(selection, options);
+      const plan = await this.#planner.plan(selection, options);
       const deletedAt = clock.now();
       const key = this.#ports.key();
       const ends = await Promise.all(plan.runs.map(({ run }) => this.#endOf(run)));
-      const tombstones = plan.runs.map((one, at) => {
-        const reason = this.#ports.redact(whyOf?.(one.run) ?? why);
-        return makeTombstone(one, ends[at]!, { deletedAt, by, why: reason, archive: archiveOf?.(one.run) }, key);
-      });
+      const deletion = (run: RunId) => ({ deletedAt, by, why: this.#ports.redact(whyOf?.(run) ?? why) });
+      const tombstones = plan.runs.map((one, at) =>
+        makeTombstone(one, ends[at]!, { ...deletion(one.run), archive: archiveOf?.(one.run) }, key),
+      );
+      // Of these, no records are left that could be counted.
+      for (const one of plan.archived) tombstones.push(makeTombstone(one, one, deletion(one.run), key));
+      const archived = new Set(tombstones.flatMap(({ archive }) => archive?.file ?? []));
+      const archives = plan.archives.filter((file) => !archived.has(file));
       try {
-        if (!dryRun) await this.#commit(tombstones, plan);
-        return { tombstones, conversations: plan.conversations, left: plan.left };
+        if (!dryRun) await this.#commit(tombstones, { ...plan, archives });
+        const { conversations, left, unreadable } = plan;
+        return { tombstones, archives, conversations, left, unreadable };
       } catch (error) {
         if (!(error instanceof CloisterError) || error.code !== 'book_moved' || tries >= triesMax) throw error;
       }
@@ -214,6 +208,12 @@ export class LocalRunStorage implements RunStorage {
     return this.#ports.store.tombstone(parseRunId(run));
   }
 
+  async tombstones(query: { readonly prefix?: string } = {}): Promise<readonly Tombstone[]> {
+    checkOptions(query, { prefix: 'text' });
+    const { prefix = '' } = query;
+    return (await this.#ports.copies.tombstones()).filter(({ run }) => run.startsWith(prefix));
+  }
+
   async finishDeletions(options: { readonly compact?: boolean } = {}): Promise<number> {
     checkOptions(options, { compact: 'flag' });
     const { compact = false } = options;
@@ -224,22 +224,31 @@ export class LocalRunStorage implements RunStorage {
 
   /** All of them, also those that others have begun: everything in it may be repeated. */
   async #finish(compact: boolean): Promise<SpaceReport> {
-    const { store, copies } = this.#ports;
+    const { store } = this.#ports;
     const pending = await store.pendingDeletions();
     const cleanups = new Map(pending.map(({ cleanup }) => [JSON.stringify(cleanup), cleanup]));
-    for (const cleanup of cleanups.values()) await copies.cleanUp(cleanup);
+    for (const cleanup of cleanups.values()) await this.#cleanUp(cleanup);
     return store.finishDeletions(
       pending.map(({ run }) => run),
       { compact },
     );
   }
 
-  async #commit(tombstones: readonly Tombstone[], { conversations, lastEntryNo }: Plan): Promise<void> {
+  async #cleanUp(cleanup: JsonObject): Promise<void> {
+    await this.#ports.archives.removeFiles(cleanup['archives']);
+    await this.#ports.copies.cleanUp(cleanup);
+  }
+
+  async #commit(
+    tombstones: readonly Tombstone[],
+    { conversations, lastEntryNo, archives }: DeletionPlan,
+  ): Promise<void> {
     const { store, copies } = this.#ports;
     const runs = new Set(tombstones.map(({ run }) => run));
-    const { cleanup, blobs } = await copies.planCleanup(runs, conversations);
+    const { cleanup: ofCopies, blobs } = await copies.planCleanup(runs, conversations);
+    const cleanup = { ...ofCopies, archives: [...archives] };
     // A conversation without runs of its own leaves nothing that could be noted.
-    if (tombstones.length === 0) return copies.cleanUp(cleanup);
+    if (tombstones.length === 0) return this.#cleanUp(cleanup);
     const deletions = tombstones.map((tombstone): RunDeletion => ({ tombstone, cleanup, blobs }));
     for (let from = 0; from < deletions.length; from += runsPerCommit)
       await store.deleteRuns(deletions.slice(from, from + runsPerCommit), lastEntryNo + from);
@@ -253,86 +262,5 @@ export class LocalRunStorage implements RunStorage {
       if (!(error instanceof CloisterError) || error.code !== 'run_unknown') throw error;
       return { frames: 0, head: null };
     }
-  }
-
-  async #plan(selection: DeletionSelection, options: RunDeletionOptions): Promise<Plan> {
-    const { copies, store } = this.#ports;
-    const { withLater = false, force = false, caller } = options;
-    const runs = new Set(await this.#selected(selection));
-    const conversations = new Map((await this.#conversationsOf(selection)).map((ref) => [JSON.stringify(ref), ref]));
-    const selected = runs.size;
-    for (const ref of conversations.values()) for (const run of (await copies.runsOf(ref)) ?? []) runs.add(run);
-    if ('units' in selection && runs.size > selected)
-      throw new CloisterError('run_kept', 'A conversation has a new turn.');
-    for (;;) {
-      const found = await copies.find(runs);
-      const forks = findForks(await store.forkRecords(), runs);
-      // Checkpoints are part of a conversation that goes as a whole.
-      const all = [...found.copies, ...forks.map((run): RunCopy => ({ kind: 'fork', run }))].filter((one) =>
-        one.kind === 'branch'
-          ? !conversations.has(JSON.stringify(one.conversation))
-          : one.kind !== 'checkpoint' || 'runs' in selection || 'units' in selection,
-      );
-      const others = caller === undefined ? all : await this.#ofCaller(all, caller);
-      const going = withLater || 'caller' in selection ? others : [];
-      const left = going.length > 0 ? [] : others;
-      if (left.length > 0 && !force) throw copiesError(left);
-      const before = runs.size + conversations.size;
-      for (const one of going) {
-        if (one.kind === 'turn' || one.kind === 'fork') runs.add(one.run);
-        if (one.kind !== 'branch') continue;
-        conversations.set(JSON.stringify(one.conversation), one.conversation);
-        for (const run of (await copies.runsOf(one.conversation)) ?? []) runs.add(run);
-      }
-      if (runs.size + conversations.size > before) continue;
-      const summaries = await this.#summaries(selection, runs, force);
-      return { runs: summaries, conversations: [...conversations.values()], left, lastEntryNo: found.lastEntryNo };
-    }
-  }
-
-  async #selected(selection: DeletionSelection): Promise<readonly RunId[]> {
-    if ('runs' in selection) return selection.runs.map((run) => parseRunId(run));
-    if ('units' in selection) return selection.units.flatMap(({ runs }) => runs);
-    if ('caller' in selection) {
-      checkOptionType('caller', selection.caller, 'text');
-      return (await this.#ports.store.list({ caller: selection.caller })).map(({ run }) => run);
-    }
-    return [];
-  }
-
-  async #conversationsOf(selection: DeletionSelection): Promise<readonly ConversationRef[]> {
-    const { copies } = this.#ports;
-    if ('caller' in selection) return copies.named(callerPrefix(selection.caller));
-    if ('units' in selection) return selection.units.flatMap(({ conversation }) => conversation ?? []);
-    if (!('conversation' in selection)) return [];
-    const { agent, name } = selection.conversation;
-    if ((await copies.runsOf({ agent, name })) === null) throw new CloisterError('conversation_unknown', `"${name}".`);
-    return [{ agent, name }];
-  }
-
-  /** Of the copies, those whose runs belong to the caller. */
-  async #ofCaller(copies: readonly RunCopy[], caller: string): Promise<readonly RunCopy[]> {
-    const runs = copies.flatMap((one) => ('run' in one ? [one.run] : []));
-    const own = new Set(
-      (await this.#ports.store.list({ runs })).flatMap((one) => (one.caller === caller ? [one.run] : [])),
-    );
-    return copies.filter((one) =>
-      one.kind === 'branch' ? one.conversation.name.startsWith(callerPrefix(caller)) : own.has(one.run),
-    );
-  }
-
-  /** Throws unless each of them can be deleted. Turns whose runs never began have nothing that could be. */
-  async #summaries(
-    selection: DeletionSelection,
-    runs: ReadonlySet<RunId>,
-    force: boolean,
-  ): Promise<readonly RunSummary[]> {
-    const { store } = this.#ports;
-    for (const run of runs) await this.#ports.durable(run);
-    const found = new Map((await store.list({ runs: [...runs] })).map((one) => [one.run, one]));
-    const asked = 'runs' in selection ? selection.runs.map((run) => parseRunId(run)) : [];
-    for (const run of asked) if (!found.has(run)) await store.hashPrefix(run);
-    for (const one of found.values()) checkMayDelete(one, force);
-    return [...found.values()];
   }
 }

@@ -1,7 +1,7 @@
 // Makes and checks what is left of deleted runs.
 import { omitUndefined } from '#base';
 import type { Hash } from '#base';
-import type { ArchiveRef, RunSummary, Tombstone } from '#contracts';
+import type { ArchiveRef, Tombstone } from '#contracts';
 import { isSignedBy } from './operator-key.ts';
 import type { OperatorKey } from './operator-key.ts';
 
@@ -16,7 +16,7 @@ type Deletion = {
 };
 
 export const makeTombstone = (
-  { run, startedAt, endedAt }: Pick<RunSummary, 'run' | 'startedAt' | 'endedAt'>,
+  { run, startedAt, endedAt }: Pick<Tombstone, 'run' | 'startedAt' | 'endedAt'>,
   { frames, head }: LogEnd,
   { archive, ...deletion }: Deletion,
   key: OperatorKey | null,

@@ -15,15 +15,7 @@ export { mergeDefaults, parseDefaults } from './parse-frontmatter.ts';
 export { frontmatterTemplate } from './template.ts';
 export { hasUsualAddress } from './builtin-providers.ts';
 export { requiredVariables, listVariables } from './config-fields.ts';
-export {
-  buildOverlay,
-  missingVariablesMessage,
-  overlayFor,
-  fillProvider,
-  fillServer,
-  fillSlack,
-  readRunEnv,
-} from './overlay.ts';
+export { missingVariablesMessage, overlayFor, fillProvider, fillServer, fillSlack, readRunEnv } from './overlay.ts';
 export { operatorKeyText, operatorKeyVariable, operatorSecrets } from './operator-secret.ts';
 export { Redactors } from './redactors.ts';
 export { collectSecrets } from './redact-secrets.ts';

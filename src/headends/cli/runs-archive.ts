@@ -1,8 +1,8 @@
 // `runs archive|restore|export|import`: moves runs into files and back.
 import { formatBytes, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
-import { exitCode } from './shared/errors.ts';
-import { openToRead, resolveRun } from './shared/find-and-open.ts';
+import { openToRead, resolveArchivedRun, resolveRun } from './shared/find-and-open.ts';
+import { letFinish } from './shared/let-finish.ts';
 import { flagOption, requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
 
@@ -13,16 +13,18 @@ export const runsExport = defineCommand({
   examples: ['cloister runs export last', 'cloister runs export 4f2a --to run.cloister.gz'],
   arguments: runArgument,
   options: { ...workspaceOption, to: textOption('<file>', 'the file to write (default: <run>.cloister.gz)') },
-  run: async (given, { runtime, files, output }) => {
+  run: async (given, context) => {
+    const { runtime, files, output } = context;
     await using cloister = await openToRead(given.workspace, runtime);
     const run = await resolveRun(cloister, given.run);
+    const work = letFinish(context, { what: 'the export', otherwise: 'the file is then as it was before' });
     const bytes = await cloister.storage.export(run);
     const file = given.to ?? `${run}.cloister.gz`;
     await files.writeBytes(file, bytes);
     output.result(given.json, { run, file, bytes: bytes.length }, () => [
       `${sanitizeLine(file)}: run ${run}, ${formatBytes(bytes.length)}`,
     ]);
-    return exitCode.completed;
+    return work.end();
   },
 });
 
@@ -31,12 +33,17 @@ export const runsImport = defineCommand({
   examples: ['cloister runs import run.cloister.gz'],
   arguments: fileArgument,
   options: { ...workspaceOption, force: flagOption('although the run was deleted here') },
-  run: async ({ file, force, workspace, json }, { runtime, files, output }) => {
+  run: async ({ file, force, workspace, json }, context) => {
+    const { runtime, files, output } = context;
     const bytes = await files.readBytes(file);
     await using cloister = await openToRead(workspace, runtime);
+    const work = letFinish(context, {
+      what: 'the import',
+      otherwise: 'the run is then there as a whole, or not at all',
+    });
     const run = await cloister.storage.import(bytes, { force });
     output.result(json, { run }, () => [`Imported run ${run}.`]);
-    return exitCode.completed;
+    return work.end();
   },
 });
 
@@ -49,10 +56,15 @@ export const runsArchive = defineCommand({
     why: textOption('<text>', 'a reason, kept in the tombstone'),
     force: flagOption('although it has not ended, or others hold the same text'),
   },
-  run: async (given, { runtime, output }) => {
+  run: async (given, context) => {
+    const { runtime, output } = context;
     const { force, why, json } = given;
     await using cloister = await openToRead(given.workspace, runtime);
     const run = await resolveRun(cloister, given.run);
+    const work = letFinish(context, {
+      what: 'the archive',
+      otherwise: 'the run is then still here, or in its archive',
+    });
     const report = await cloister.storage.archive([run], { force, ...(why === null ? {} : { why }) });
     output.result(json, report, () => {
       const { tombstones, left } = sanitizeAll(report);
@@ -63,19 +75,25 @@ export const runsArchive = defineCommand({
           : [`The same text is also in ${plural(left.length, 'other place')}; --json lists them.`]),
       ];
     });
-    return exitCode.completed;
+    return work.end();
   },
 });
 
 export const runsRestore = defineCommand({
   about: 'bring an archived run back, and remove its file',
   examples: ['cloister runs restore 4f2a6c1b9d3e'],
-  arguments: { run: requiredArgument('the whole id of an archived run') },
+  arguments: { run: requiredArgument('the id of an archived run, or a prefix of it') },
   options: workspaceOption,
-  run: async ({ run, workspace, json }, { runtime, output }) => {
+  run: async ({ run: name, workspace, json }, context) => {
+    const { runtime, output } = context;
     await using cloister = await openToRead(workspace, runtime);
+    const run = await resolveArchivedRun(cloister, name);
+    const work = letFinish(context, {
+      what: 'the restore',
+      otherwise: 'the run is then here, or still in its archive',
+    });
     await cloister.storage.restore(run);
     output.result(json, { run }, () => [`Restored run ${sanitizeLine(run)}.`]);
-    return exitCode.completed;
+    return work.end();
   },
 });

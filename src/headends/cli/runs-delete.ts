@@ -2,11 +2,12 @@
 import type { ConversationRef, DeletionReport, RunCopy, RunSelection } from '#contracts';
 import { dateTime, formatBytes, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
-import { exitCode, UsageError } from './shared/errors.ts';
+import { UsageError } from './shared/errors.ts';
 import { formatConversation, openToRead, resolveConversation, resolveRun } from './shared/find-and-open.ts';
 import { conversationOption, flagOption, textOption, workspaceOption } from './shared/options.ts';
 import type { ArgumentSpec } from './shared/define-command.ts';
 import type { CommandContext } from './shared/define-command.ts';
+import { letFinish } from './shared/let-finish.ts';
 import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
 
 const runsArgument: { readonly runs: ArgumentSpec<readonly string[]> } = {
@@ -39,9 +40,13 @@ export const runsDelete = defineCommand({
     await using cloister = await openToRead(given.workspace, runtime);
     const selection = await select(given, cloister, context);
     const options = { force, withLater, compact, dryRun, ...(why === null ? {} : { why }) };
+    const work = letFinish(context, {
+      what: 'the deletion',
+      otherwise: 'what is decided then is finished by the next command',
+    });
     const report = await cloister.storage.delete(selection, options);
     output.result(json, report, () => deletionLines(sanitizeAll(report), { dryRun, verbose }));
-    return exitCode.completed;
+    return work.end();
   },
 });
 
@@ -77,11 +82,11 @@ const listedMax = 20;
 
 /** The report must be sanitized. */
 const deletionLines = (
-  { tombstones, conversations, left, otherFiles, space }: DeletionReport,
+  { tombstones, archives, conversations, left, otherFiles, space }: DeletionReport,
   { dryRun, verbose }: { readonly dryRun: boolean; readonly verbose: boolean },
 ): readonly string[] => {
   const [verb, be] = dryRun ? ['Would delete', 'would be'] : ['Deleted', 'was'];
-  if (tombstones.length + conversations.length === 0) return ['There is nothing to delete.'];
+  if (tombstones.length + conversations.length + archives.length === 0) return ['There is nothing to delete.'];
   const shown = verbose ? tombstones : tombstones.slice(0, listedMax);
   const more = tombstones.length - shown.length;
   return [
@@ -91,12 +96,13 @@ const deletionLines = (
       return `  ${run}${when}, ${plural(frames, 'record')}`;
     }),
     ...(more === 0 ? [] : [`  … and ${more} more: use --verbose for all`]),
+    ...archives.map((file) => `The archive ${sanitizeLine(file)} ${be} removed as well.`),
     ...conversations.map((one) => `The conversation ${sanitizeLine(formatConversation(one))} ${be} removed as well.`),
     ...(left.length === 0 ? [] : ['', 'Left, although the same text is in it:', ...left.map(copyLine)]),
     ...(dryRun ? [] : [signatureLine(tombstones)]),
     ...(space === null || dryRun ? [] : spaceLines(space)),
     ...otherFiles.map(
-      (file) => `${sanitizeLine(file)} was made before, and may hold the same text. Remove it if it is not needed.`,
+      (file) => `${sanitizeLine(file)} may hold the same text, and is not touched. Remove it if it is not needed.`,
     ),
   ];
 };

@@ -23,7 +23,8 @@ export const runsExpire = defineCommand({
     agent: textOption('<name>', 'only runs of this agent go and count'),
     dryRun: flagOption('only print what would be deleted'),
   },
-  run: async ({ days, keep: runs, bytes, agent, dryRun, workspace, config, json }, { runtime, output, system }) => {
+  run: async ({ days, keep: runs, bytes, agent, dryRun, workspace, config, json }, context) => {
+    const { runtime, output, interrupts } = context;
     const limits = omitUndefined({ days: days ?? undefined, runs: runs ?? undefined, bytes: bytes ?? undefined });
     if (agent !== null && Object.keys(limits).length === 0)
       throw new UsageError('nothing says how long runs of this agent are kept', 'use --days, --keep or --bytes');
@@ -37,8 +38,13 @@ export const runsExpire = defineCommand({
         'use --days, --keep or --bytes, or set `keep` in .ai-agent.json',
       );
     const interrupt = new AbortController();
-    const stop = system.onInterrupt(() => interrupt.abort());
-    const gone = await storage.expire(rules, { dryRun, signal: interrupt.signal }).finally(stop);
+    interrupts.onFirst(() => {
+      output.err.print(
+        'Stopping after the runs that are being deleted; Ctrl-C again stops at once: the next command finishes them.',
+      );
+      interrupt.abort();
+    });
+    const gone = await storage.expire(rules, { dryRun, signal: interrupt.signal });
     output.result(json, gone, () => [
       `${dryRun ? 'Would delete' : 'Deleted'} ${plural(gone.length, 'run')}.`,
       ...gone.map(({ run, why }) => `  ${run}  ${sanitizeLine(why)}`),

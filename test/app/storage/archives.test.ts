@@ -1,5 +1,5 @@
 // Archives: a run as one file, which comes back byte for byte, and nothing else is taken for one.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { openCloister } from 'cloister';
@@ -83,4 +83,41 @@ test('a run that was deleted is imported again only if that is forced', async ()
   await expect(cloister.storage.import(bytes)).rejects.toMatchObject({ code: 'run_kept' });
   expect(await cloister.storage.import(bytes, { force: true })).toBe(run);
   expect(await cloister.audit(run)).toMatchObject({ ok: true });
+});
+
+// invariant: deletion-names-copies
+test('an archive goes with its caller or its conversation, is listed before, and stops what would leave it', async () => {
+  const folderOf = (workspace: string): readonly string[] => readdirSync(join(workspace, 'archive')).toSorted();
+  const workspace = newWorkspace();
+  const { cloister } = await openTalk({ workspace });
+  const talk = async (caller: string, text: string, conversation: string) =>
+    (await (await cloister.runTurn('lead', text, { conversation, caller })).outcome).run;
+  const [first, second] = [await talk('ann', 'One.', 'ann/trip'), await talk('ann', 'Two.', 'ann/trip')];
+  const [other, plain] = [await talk('bob', 'Three.', 'bob/trip'), await talk('bob', 'Four.', 'bob/tour')];
+  const file = (run: string): string => `${run}.cloister.gz`;
+  await cloister.storage.archive([second, other, plain]);
+  // A run's later turn is in an archive.
+  await expect(cloister.storage.delete({ runs: [first] })).rejects.toMatchObject({
+    code: 'run_kept',
+    failure: { detail: expect.stringContaining(second) },
+  });
+  writeFileSync(join(workspace, 'archive', 'damaged.cloister.gz'), 'text');
+  // One that nothing here knows of any more.
+  cpSync(join(workspace, 'archive', file(second)), join(workspace, 'archive', 'copy.cloister.gz'));
+  const before = await cloister.storage.delete({ caller: 'ann' }, { dryRun: true });
+  expect(before.archives.toSorted()).toEqual([file(second), 'copy.cloister.gz'].toSorted());
+  expect(before.otherFiles).toEqual(['damaged.cloister.gz']);
+  expect(folderOf(workspace)).toHaveLength(5);
+  const report = await cloister.storage.delete({ caller: 'ann' }, { why: 'She asked.' });
+  expect(report.tombstones.map(({ run, why }) => `${run} ${why}`).toSorted()).toEqual(
+    [first, second].map((run) => `${run} She asked.`).toSorted(),
+  );
+  expect(folderOf(workspace)).toEqual([file(other), file(plain), 'damaged.cloister.gz'].toSorted());
+  expect((await cloister.storage.tombstone(second))?.archive).toBeUndefined();
+  await expect(cloister.storage.restore(second)).rejects.toMatchObject({ code: 'run_unknown' });
+  await cloister.storage.delete({ conversation: { agent: 'lead', name: 'bob/tour' } });
+  expect(folderOf(workspace)).toEqual([file(other), 'damaged.cloister.gz'].toSorted());
+  await cloister.storage.delete({ runs: [other] });
+  expect(folderOf(workspace)).toEqual(['damaged.cloister.gz']);
+  expect((await cloister.storage.tombstones({ prefix: other.slice(0, 8) })).map(({ run }) => run)).toEqual([other]);
 });

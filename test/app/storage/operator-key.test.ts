@@ -61,7 +61,12 @@ test('the operator’s key, or the half of it that signs, is in no record, event
     description: 'Leads.',
     prompt: '',
     tools: [env],
-    models: [rehearse([{ when: { turn: 1 }, reply: { calls: [{ tool: 'env', args: {} }] } }, { reply: `${half} or ${secret}` }]).model],
+    models: [
+      rehearse([
+        { when: { turn: 1 }, reply: { calls: [{ tool: 'env', args: {} }] } },
+        { reply: `${half} or ${secret}` },
+      ]).model,
+    ],
   });
   for (const agent of [lead, 'scout.ai']) {
     await using cloister = await openCloister({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ConfigLayer, Overlay, ProviderConfig, ServerConfig } from '#contracts';
 import { fillProvider, fillServer, missingVariablesMessage, overlayFor } from '#core/registry';
-import { buildOverlay } from '#core/registry';
+import { buildOverlay } from '#testing/core/registry';
 
 const layer = (env: Record<string, string>, sidecar: Record<string, string>): ConfigLayer => ({
   source: 'a layer',

@@ -13,7 +13,9 @@ import type {
   RunReport,
   RunSummary,
   TaskReport,
+  Tombstone,
 } from '#contracts';
+import { dateTime } from '#headends/run-view';
 import type { CliFiles, CliRuntime, CliWorld } from './cli-world.ts';
 import { UsageError } from './errors.ts';
 
@@ -85,11 +87,11 @@ export const listKnownConversations = async <T>(
 
 const candidatesMax = 5;
 
-export const resolveRun = async (archive: RunArchive, name: string): Promise<RunId> =>
+export const resolveRun = async (archive: RunArchive & StoredRuns, name: string): Promise<RunId> =>
   (await resolveSummary(archive, name)).run;
 
 /** `last` stands for the run that began last. */
-export const resolveSummary = async (archive: RunArchive, name: string): Promise<RunSummary> => {
+export const resolveSummary = async (archive: RunArchive & StoredRuns, name: string): Promise<RunSummary> => {
   const isLast = name === 'last' || isArchivePath(name);
   const [found, ...others] = isLast ? await archive.runs({ most: 1 }) : await runsNamed(archive, name);
   if (others.length > 0)
@@ -100,11 +102,40 @@ export const resolveSummary = async (archive: RunArchive, name: string): Promise
       isCut,
     );
   if (found !== undefined) return found;
+  const gone = isLast || !isName(name) ? [] : await archive.storage.tombstones({ prefix: name });
+  if (gone.length > 0) throw new CloisterError('run_unknown', deletedText(gone));
   const newest = (await archive.runs({ most: candidatesMax + 1 })).map(({ run }) => run);
   throw new CloisterError(
     'run_unknown',
     newest.length === 0 ? 'It has no runs yet.' : `The newest are: ${listNames(newest, isCut)}.`,
   );
+};
+
+type StoredRuns = Pick<Cloister, 'storage'>;
+
+/** By its id, or a prefix of it. */
+export const resolveArchivedRun = async ({ storage }: StoredRuns, name: string): Promise<RunId> => {
+  const gone = isName(name) ? await storage.tombstones({ prefix: name }) : [];
+  const archived = gone.filter(({ archive }) => archive !== undefined).map(({ run }) => run);
+  const exact = archived.find((run) => run === name);
+  if (exact === undefined && archived.length > 1) throw ambiguousError('run', name, archived);
+  const found = exact ?? archived[0];
+  if (found !== undefined) return found;
+  throw new CloisterError(
+    'run_unknown',
+    gone.length > 0
+      ? deletedText(gone)
+      : 'It is not archived in this workspace. A file is taken in with `cloister runs import`.',
+  );
+};
+
+const deletedText = (gone: readonly Tombstone[]): string => {
+  const lines = gone.slice(0, candidatesMax).map(({ run, deletedAt, by, why, archive }) => {
+    const [how, where] = archive === undefined ? ['deleted', ''] : ['archived', `; its archive is ${archive.file}`];
+    return `Run ${run} was ${how} on ${dateTime(deletedAt)} by ${by}${why === '' ? '' : ` (${why})`}${where}.`;
+  });
+  const more = gone.length - lines.length;
+  return [...lines, ...(more > 0 ? [`… and ${more} more begin like this.`] : [])].join(' ');
 };
 
 /** The one that is called so; if none is, those that begin so. */
