@@ -17,6 +17,7 @@ import { residentBenchmark } from './resident.ts';
 import { resumeResidentBenchmark } from './resume-resident.ts';
 import { resumeBenchmark } from './resume.ts';
 import { schemasBenchmark } from './schemas.ts';
+import { slowReadersBenchmark } from './slow-readers.ts';
 import { serveBenchmark } from './serve/serve.ts';
 import { sqliteBenchmark } from './sqlite.ts';
 import { teamsBenchmark } from './teams.ts';
@@ -48,6 +49,7 @@ const benchmarks: readonly Benchmark[] = [
   questionsBenchmark,
   teamsBenchmark,
   stallsBenchmark,
+  slowReadersBenchmark,
   serveBenchmark,
 ];
 

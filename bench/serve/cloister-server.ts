@@ -67,8 +67,30 @@ const slowModel = ({ piece, everyMs, pieces, first = 0 }: SlowReply): LanguageMo
   },
 });
 
-const agent = (name: string, model: LanguageModelV4) =>
-  defineAgent({ name, description: 'Answers.', prompt: 'You answer briefly.', models: [model] });
+/** Eight replies of 1.9 MB, each with a call except the last. */
+const longModel: LanguageModelV4 = {
+  ...fastModel(),
+  async doStream({ prompt }) {
+    const turn = prompt.filter(({ role }) => role === 'tool').length;
+    const parts = async function* (): AsyncGenerator<LanguageModelV4StreamPart> {
+      yield { type: 'stream-start', warnings: [] };
+      yield { type: 'text-start', id: '0' };
+      for (let nth = 0; nth < 124; nth++) {
+        yield { type: 'text-delta', id: '0', delta: 'Another line of text.\n'.repeat(700) };
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      yield { type: 'text-end', id: '0' };
+      if (turn < 7) yield { type: 'tool-call', toolCallId: `c${turn}`, toolName: 'look', input: '{}' };
+      yield { type: 'finish', finishReason: { unified: turn < 7 ? 'tool-calls' : 'stop', raw: undefined }, usage };
+    };
+    return { stream: ReadableStream.from(parts()) };
+  },
+};
+
+const agent = (name: string, model: LanguageModelV4, more: Partial<Parameters<typeof defineAgent>[0]> = {}) =>
+  defineAgent({ name, description: 'Answers.', prompt: 'You answer briefly.', models: [model], ...more });
+
+const look = { name: 'look', description: 'Looks.', inputSchema: { type: 'object' }, execute: () => 'Nothing.' };
 
 const cloister = await openCloister({
   agents: [
@@ -78,14 +100,21 @@ const cloister = await openCloister({
       'gushing',
       slowModel({ piece: 'Another line of text.\n'.repeat(1_000), everyMs: 1_000, pieces: 600, first: 50 }),
     ),
+    agent('long', longModel, { tools: [look], limits: { contextTokensMax: 20_000_000, maxOutputTokens: 1_000_000 } }),
   ],
   ...(process.argv[2] === undefined ? { store: 'memory' } : { workspace: process.argv[2] }),
 });
 const slots = { running: 10_000, runningPerAgent: 10_000, waiting: 0 };
 // Stalled readers are what is measured, so they must not be dropped meanwhile.
 const limits = { connectionsMax: 10_000, stallMs: 600_000 };
-const server = await openServer(cloister, { port: 0, slots, limits });
+let ended = 0;
+const server = await openServer(cloister, {
+  port: 0,
+  slots,
+  limits,
+  log: (line) => void (line.type === 'run' && ended++),
+});
 const { path, backedUp } = await openUnixListener();
 const { port } = await server.listen();
 process.send?.({ ready: { port, token: server.token ?? '', path } } satisfies Ready);
-reportUsage(backedUp);
+reportUsage(() => ({ backedUp: backedUp(), ended }));

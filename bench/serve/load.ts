@@ -7,7 +7,7 @@ import type { RunningServer } from './running-server.ts';
 const requestTo = ({ port, token }: RunningServer, path: string, body: string): Buffer =>
   Buffer.from(
     `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${token}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `accept: application/json, text/event-stream\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 
 const connectTcp = (port: number): Promise<Socket> =>
@@ -110,9 +110,10 @@ export const openStalledReaders = async (
   server: RunningServer,
   path: string,
   count: number,
+  asks: unknown = { input: 'Go.', stream: true },
 ): Promise<readonly Socket[]> => {
   if (server.path === undefined) throw new Error('The server has no Unix socket.');
-  const body = JSON.stringify({ input: 'Go.', stream: true });
+  const body = JSON.stringify(asks);
   const sockets: Socket[] = [];
   while (sockets.length < count) {
     const socket = await connectUnix(server.path);

@@ -9,8 +9,12 @@ export type Usage = {
     /** After a garbage collection, if one was requested. */
     readonly rss: number;
     readonly heap: number;
+    /** The heap, and buffers outside of it. */
+    readonly memory: number;
     /** Sockets whose readers do not read. */
     readonly backedUp: number;
+    /** Runs that have ended. */
+    readonly ended: number;
   };
 };
 

@@ -5,8 +5,18 @@
 import type { CellId, RunId } from '#base';
 import { checkOptions } from '#base/shapes';
 import { decodeMail, seesShape } from '#contracts';
-import type { Cause, Frame, LiveEvent, RunEvent, RunSession, Sees, Transcript, TranscriptOptions } from '#contracts';
-import { listAnswerCauses, listCauses, projectEvents } from '#core/events';
+import type {
+  Cause,
+  Frame,
+  LiveEvent,
+  ProtocolEvent,
+  RunEvent,
+  RunSession,
+  Sees,
+  Transcript,
+  TranscriptOptions,
+} from '#contracts';
+import { listAnswerCauses, listCauses, projectEvents, protocolEvents } from '#core/events';
 import { AnswerBook } from './answer-book.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
@@ -180,6 +190,10 @@ export class RunFeed {
     } finally {
       this.#readers.delete(reader);
     }
+  }
+
+  async *protocol(): AsyncGenerator<ProtocolEvent> {
+    for await (const event of this.follow(this.open(protocolEvents()))) if (event !== caughtUp) yield event;
   }
 
   async causes(options: NonNullable<Parameters<RunSession['causes']>[0]> = {}): Promise<readonly Cause[]> {

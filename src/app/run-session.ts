@@ -37,17 +37,18 @@ import type {
   TranscriptOptions,
   WaitingCall,
 } from '#contracts';
-import { protocolEvents, reportQuestions } from '#core/events';
+import { reportQuestions } from '#core/events';
 import type { Run } from '#core/orchestration';
 import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts';
 import { carryOutEarly, EarlyCommands, earlyCommands } from './early-commands.ts';
 import { followKeyedMessages } from './keyed-messages.ts';
 import type { KeyedMessages } from './keyed-messages.ts';
+import { leaveRun } from './left-run.ts';
 import { receiveAnswer } from './mail-answer.ts';
 import { abortableIterator } from './frame-reader.ts';
 import { handOut } from './hand-out.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
-import { caughtUp, RunFeed } from './run-feed.ts';
+import { RunFeed } from './run-feed.ts';
 import type { FrameListener } from './run-feed.ts';
 import { PeopleWait } from './people-wait.ts';
 import { readOnlyMemory, readOnlyTasks } from './read-only-team.ts';
@@ -70,6 +71,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   readonly #start: RunStart;
   readonly #host: RunHost;
   #live: Run | undefined;
+  #left: ReturnType<typeof leaveRun> | undefined;
   #log: RunLog | undefined;
   // Created on first use: of ten thousand runs in flight, most are left alone.
   #early: EarlyCommands | undefined;
@@ -123,6 +125,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.#startSettled?.resolve();
     this.#feed?.end();
     this.#outside?.end();
+    this.#left = this.#live && leaveRun(this.#live);
+    this.#live = undefined;
   }
 
   /** A run starts shortly after it was requested; nothing is recorded before that. Rejects if that failed, also after the end. */
@@ -183,11 +187,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     checkOptions(options, { signal: 'signal', confirm: 'flag' });
     const { signal, confirm = true } = options;
     const isEarly = this.#early?.messages.some(({ id }) => id === message) === true;
-    const answer = await receiveAnswer(
-      this,
-      { feed: this.#openFeed(), outside: this.#openOutside() },
-      { message, isEarly, signal },
-    );
+    const ports = { feed: this.#openFeed(), outside: this.#openOutside() };
+    const answer = await receiveAnswer(this, ports, { message, isEarly, signal });
     if (confirm) this.confirm(answer.id);
     return answer;
   }
@@ -237,22 +238,21 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.do({ do: 'finish', name });
   }
 
-  async *protocol(): AsyncGenerator<ProtocolEvent> {
-    const feed = this.#openFeed();
-    for await (const event of feed.follow(feed.open(protocolEvents()))) if (event !== caughtUp) yield event;
+  protocol(): AsyncGenerator<ProtocolEvent> {
+    return this.#openFeed().protocol();
   }
 
   get queue(): TeamSession['queue'] {
-    return readOnlyTasks(this.#live?.team?.queue);
+    return readOnlyTasks((this.#live ?? this.#left)?.team?.queue);
   }
 
   get sharedMemory(): TeamSession['sharedMemory'] {
-    return readOnlyMemory(this.#live?.team?.memory);
+    return readOnlyMemory((this.#live ?? this.#left)?.team?.memory);
   }
 
   getMessages(assignee: string): readonly TeamMessage[] {
     checkOptionType('assignee', assignee, 'name');
-    return this.#live?.team?.mail.getMessages(assignee) ?? [];
+    return (this.#live ?? this.#left)?.team?.mail.getMessages(assignee) ?? [];
   }
 
   async addTasks(tasks: readonly TaskSpec[]): Promise<void> {
@@ -317,7 +317,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** Nothing more is recorded here, although the run has not ended. */
   get isBroken(): boolean {
-    return (this.#live?.broken ?? null) !== null;
+    return ((this.#live ?? this.#left)?.broken ?? null) !== null;
   }
 
   /** It takes no more commands: it was left, was cancelled, or has ended. */
@@ -348,7 +348,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   get hasFrames(): boolean {
-    return this.#live !== undefined || 'recorded' in this.#start;
+    return (this.#live ?? this.#left) !== undefined || 'recorded' in this.#start;
   }
 
   async readRecorded(): Promise<readonly Frame[]> {

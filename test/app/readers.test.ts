@@ -1,3 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
@@ -342,4 +346,52 @@ describe.each(['memory', 'SQLite'])('events of a run in a store of kind %s', (ki
     expect(read[0]!.some(({ type }) => type === 'text-lag')).toBe(true);
     expect(read[2]!.some(({ type }) => type === 'text-lag')).toBe(false);
   });
+});
+
+/** Notes what it is shown, without keeping it. */
+const openModel = () => {
+  const shown: WeakRef<object>[] = [];
+  const usage = {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  };
+  const language: LanguageModelV4 = {
+    specificationVersion: 'v4',
+    provider: 'test',
+    modelId: 'fleeting',
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error('Nobody asks for it.')),
+    doStream: async ({ prompt }) => {
+      // The system prompt belongs to the agent.
+      shown.push(...prompt.filter(({ role }) => role !== 'system').map((message) => new WeakRef(message)));
+      const parts: readonly LanguageModelV4StreamPart[] = [
+        { type: 'text-start', id: '0' },
+        { type: 'text-delta', id: '0', delta: 'Done.' },
+        { type: 'text-end', id: '0' },
+        { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage },
+      ];
+      return { stream: ReadableStream.from(parts) };
+    },
+  };
+  return { language, shown };
+};
+
+test('whoever reads no further after the end of a run keeps nothing of what its agents were shown', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const { language, shown } = openModel();
+  const agent = defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [language] });
+  await using cloister = await openCloister({ agents: [agent], store: 'memory' });
+  const session = cloister.run('lead', 'Go.');
+  const reader = session[Symbol.asyncIterator]();
+  await reader.next();
+  await session.outcome;
+  for (let left = 20; left > 0 && shown.some((one) => one.deref() !== undefined); left--) {
+    await nextTurn();
+    collect();
+  }
+  expect(shown.map((one) => one.deref())).toEqual(shown.map(() => undefined));
+  // It still has its place, and the session what a caller may ask for.
+  expect((await reader.next()).done).toBe(false);
+  expect(session.agents()).toEqual([]);
 });

@@ -13,10 +13,16 @@ export const storeError = (
   const kind = (errcode ?? 0) & 0xff;
   if (kind === 1 || kind === 11 || kind === 26)
     return new CloisterError('store_damaged', `cloister.db: ${message}`, { cause: error });
-  if (kind === 5 || kind === 6) return new CloisterError('store_busy', message, { cause: error });
+  if (isBusy(error)) return new CloisterError('store_busy', message, { cause: error });
   // 13 is SQLite's code for a full disk.
   if (kind === 13) return new CloisterError('store_failed', diskFullText, { cause: error });
   return new CloisterError(code, message, { cause: error });
+};
+
+/** SQLite says that another connection is writing. */
+export const isBusy = (error: unknown): boolean => {
+  const kind = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+  return kind === 5 || kind === 6;
 };
 
 const diskFullText = 'The disk is full. Free some space; nothing that was stored is lost.';

@@ -11,7 +11,7 @@ import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { CloisterError } from '#base';
 import { databasePath } from './database.ts';
-import { storeError } from './store-error.ts';
+import { isBusy } from './store-error.ts';
 
 type Turns = {
   /** Begins a transaction that writes. Waits for other processes as long as one of them writes; otherwise throws `store_busy` in time. */
@@ -134,7 +134,7 @@ const tryBegin = (database: DatabaseSync): boolean => {
     database.exec('BEGIN IMMEDIATE');
     return true;
   } catch (error) {
-    if (storeError(error).code !== 'store_busy') throw error;
+    if (!isBusy(error)) throw error;
     return false;
   }
 };
@@ -161,12 +161,15 @@ const openLine = (folder: string): Line => {
     lock = undefined;
   };
   const enter = (): boolean => {
-    if (lock !== undefined && lock.inode !== inode()) close();
     if (lock === undefined) {
       const database = new DatabaseSync(path, { timeout: 0 });
       lock = { database, inode: inode() };
     }
-    return tryBegin(lock.database);
+    // Looked at only now: whoever waits asks often.
+    if (!tryBegin(lock.database)) return false;
+    if (lock.inode === inode()) return true;
+    close();
+    return false;
   };
 
   return {

@@ -32,7 +32,8 @@ export type WriterPorts = {
 };
 
 export type Batch = {
-  readonly items: Item[];
+  /** Empty once the batch was acknowledged. */
+  items: Item[];
   /** Set once the batch was acknowledged. */
   ack: Ack | undefined;
   /** Never rejects. */
@@ -69,7 +70,6 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     transactions = ack.transactions;
     noteReleases(batch, ack, unreleased);
     notify(batch, ack, listener);
-    batch.ack = ack;
     batch.settle(ack);
     if (waiting !== undefined) schedule();
   };
@@ -157,7 +157,18 @@ const failedAck = (detail: string) => ({ failure: { code: 'store_failed', detail
 
 const newBatch = (): Batch => {
   const { promise, resolve } = Promise.withResolvers<Ack>();
-  return { items: [], ack: undefined, done: promise, settle: resolve };
+  const batch: Batch = {
+    items: [],
+    ack: undefined,
+    done: promise,
+    settle: (ack) => {
+      batch.ack = ack;
+      // Each run keeps its newest batch, with the frames of all others in it.
+      batch.items = [];
+      resolve(ack);
+    },
+  };
+  return batch;
 };
 
 const failedRuns = (batch: Batch, { failure, broken }: Ack): Map<RunId, string> => {

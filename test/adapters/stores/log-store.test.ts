@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { memoryStore } from '#adapters/stores';
 import type { Store } from '#contracts';
 import { birthOf, conformStore, framesOf, newRun } from '../../conformance/store.ts';
+import { openWriter } from '../../../src/adapters/stores/writer.ts';
 import { openStore } from './fixture.ts';
 import { newMapDisk, openMapStore } from './map-disk.ts';
 import type { MapDisk, MapStore } from './map-disk.ts';
@@ -206,4 +207,30 @@ test('a run of a dead process is taken over; one of a live process is refused, n
   first.kill();
   expect(await second.list()).toMatchObject([{ run, state: 'interrupted', owner: null }]);
   await (await second.acquireRun(run)).close();
+});
+
+test('a batch keeps its items until it is acknowledged, and no longer', async () => {
+  const posted: number[] = [];
+  const writer = openWriter(
+    {
+      startThread: (listener) => ({
+        post(message) {
+          if (message.type === 'batch') posted.push(message.items.length);
+          const ack = { failure: null, refused: [], broken: [], transactions: 1 };
+          setImmediate(() => (message.type === 'close' ? listener.ended('') : listener.acknowledge(ack)));
+        },
+        ref: () => undefined,
+        unref: () => undefined,
+      }),
+      defer: (work) => void setImmediate(work),
+    },
+    { onRunFailed: () => undefined, onRunCommitted: () => undefined },
+  );
+  const run = newRun();
+  const batch = writer.add({ do: 'frame', run, no: 0, body: 'x'.repeat(1_000_000) });
+  expect(writer.add({ do: 'frame', run, no: 1, body: 'y' })).toBe(batch);
+  await batch.done;
+  await turn();
+  expect([posted, batch.items]).toEqual([[2], []]);
+  await writer.close();
 });
