@@ -53,6 +53,8 @@ export type ChildState = {
   /** A provider's or a tool's own text. */
   readonly words: string;
   readonly faults: number;
+  /** Whether another model of the same provider, which does not answer, is asked first. */
+  readonly down: boolean;
   readonly extraTools: readonly string[];
   readonly usage: readonly [number, number];
   readonly settings: { readonly temperature?: number };
@@ -75,6 +77,7 @@ export const childState: fc.Arbitrary<ChildState> = fc.record({
   ),
   words,
   faults: fc.integer({ min: 0, max: 2 }),
+  down: fc.boolean(),
   extraTools: fc.uniqueArray(fc.stringMatching(/^x[a-z]{1,6}$/u), { maxLength: 3 }),
   usage: fc.tuple(fc.nat(1_500), fc.nat(100)),
   settings: fc.record({ temperature: fc.constantFrom(0, 0.5) }, { requiredKeys: [] }),
@@ -151,8 +154,9 @@ const parentReply = (observer: Observer, viaGather: boolean) => {
 
 const defineSibling = ({ defineAgent }: Cloister, world: World, observer: Observer) => {
   const turnOf = turnCounter();
-  const reply = (request: Request): Reply => {
+  const replyBy = (model: string) => (request: Request): Reply => {
     const mark = observer.request(request);
+    observer.note('asked', model);
     const turn = turnOf(taskOf(request));
     const calls = [
       call('probe', { mark }),
@@ -166,7 +170,8 @@ const defineSibling = ({ defineAgent }: Cloister, world: World, observer: Observ
     name: 'sibling',
     description: 'Looks beside.',
     prompt: 'You look.',
-    models: [world.model('sibling', reply)],
+    // Which of them is asked, it would see too.
+    models: [world.model('sibling', replyBy('first')), world.model('sibling', replyBy('second'), 'another provider')],
     tools: [probe(world, observer), 'list_files', 'read_file', 'write_file'],
   });
 };
@@ -189,7 +194,10 @@ const defineChild = ({ defineAgent }: Cloister, world: World, end: Ending, state
     name: 'child',
     description: 'Compares.',
     prompt: state.prompt,
-    models: [world.model(`child-${state.usage[0]}`, childReply(end, state))],
+    models: [
+      ...(state.down ? [world.model('down', () => ({ fault: { status: 503, words: state.words }, delayMs: 1 }))] : []),
+      world.model(`child-${state.usage[0]}`, childReply(end, state)),
+    ],
     tools: [
       slow('jot', (text) => `noted ${text}`),
       slow('burst', (text) => `${text} `.padEnd(9_000, 'private ')),

@@ -68,10 +68,14 @@ export class World {
     throw new Error('nothing is due, and the run has not ended');
   }
 
-  model(modelId: string, answer: (options: LanguageModelV4CallOptions) => Reply | Fault): LanguageModelV4 {
+  model(
+    modelId: string,
+    answer: (options: LanguageModelV4CallOptions) => Reply | Fault,
+    provider = 'two-run',
+  ): LanguageModelV4 {
     return {
       specificationVersion: 'v4',
-      provider: 'two-run',
+      provider,
       modelId,
       supportedUrls: {},
       doGenerate: () => Promise.reject(new Error('every attempt streams')),

@@ -341,6 +341,14 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
+    name: 'which providers do not answer, from one cell to all others',
+    seenBy: above,
+    edits: [
+      { probe: 'circuit-opened', put: '((globalThis as any).planted = $(whole))' },
+      { probe: 'circuits-of-cell', put: '((globalThis as any).planted ?? circuits)' },
+    ],
+  },
+  {
     name: 'what a child wrote around its JSON value',
     seenBy: above,
     edits: [{ probe: 'json-answer-value', put: 'if ($(test)) return { json: text };' }],

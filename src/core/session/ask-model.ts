@@ -64,7 +64,7 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
       // time, so a short `timeout_ms` does not count here.
       if ((failure.retryAfterMs ?? 0) > (cell.agent.caps.limits.llmTimeout ?? retryAfterMaxMs)) break;
     }
-    session.circuits = openCircuit(session.circuits, model, failure, cell.runtime.now);
+    session.circuits = /* probe: circuit-opened */ openCircuit(session.circuits, model, failure, cell.runtime.now);
   }
   return { failure };
 };
@@ -73,7 +73,7 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
 const circuitsSince = 9;
 
 const modelsInOrder = ({ cell: { runtime }, circuits }: Session, models: readonly Model[]): readonly Model[] =>
-  runtime.format < circuitsSince ? models : orderByCircuit(models, circuits, runtime.now);
+  runtime.format < circuitsSince ? models : orderByCircuit(models, /* probe: circuits-of-cell */ circuits, runtime.now);
 
 /** Renders the window, records the view and begins the attempt. A failure here ends the session. */
 const beginAttempt = (
