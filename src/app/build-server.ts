@@ -178,6 +178,7 @@ const openService = (
     runningPerCaller: slotLimits.runningPerCaller,
     clients: { system: false, tools: false, activity: false, compat: false, ...options.clients },
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
+    ...(options.idempotencyHours === undefined ? {} : { keyMs: options.idempotencyHours * 3_600_000 }),
     clock,
     ...(checkTopology === undefined ? {} : { checkTopology: once(checkTopology) }),
     runLost: () => void readiness.lookAgain(),

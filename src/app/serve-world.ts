@@ -37,7 +37,7 @@ export const serveWorld: Pick<CliServer, 'serve' | 'slackManifest' | 'makeToken'
       const { tokenFile } = options;
       const names = cloister.agents.map(({ name }) => name);
       const tokens = tokenFile === null ? null : readTokens(tokenFile, launch, names);
-      const { host, expose, hosts, origins, clients, slots, port, clientToolMs } = options;
+      const { host, expose, hosts, origins, clients, slots, port, clientToolMs, idempotencyHours } = options;
       const given = {
         host,
         expose,
@@ -46,7 +46,7 @@ export const serveWorld: Pick<CliServer, 'serve' | 'slackManifest' | 'makeToken'
         clients,
         slots,
         ...(port === null ? {} : { port }),
-        ...omitUndefined({ clientToolMs, slack }),
+        ...omitUndefined({ clientToolMs, idempotencyHours, slack }),
       };
       const server = await buildServer(
         cloister,

@@ -27,6 +27,8 @@ export type ServerOptions = {
   readonly clients?: Partial<ClientRules>;
   /** How long a client may take for one tool call, also while the server is down; then the tool has failed. Default: a day. */
   readonly clientToolMs?: number;
+  /** How many hours an `Idempotency-Key` holds after the end of its run; `Infinity`: as long as the run is kept. Default 24. */
+  readonly idempotencyHours?: number;
   /** Whether interrupted runs of its callers are resumed when it starts to listen, and after the disk has failed. Default true. */
   readonly resumeInterrupted?: boolean;
   /** Whether runs that are no longer kept (`keep` of the Cloister) are deleted: when it starts, and every hour. Default true. */
@@ -104,6 +106,7 @@ const fields = {
   resumeInterrupted: boolean(),
   expireRuns: boolean(),
   clientToolMs: number,
+  idempotencyHours: number,
   // With the agents that are served.
   slack: 'any',
   limits: optionsShape(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, number]))),

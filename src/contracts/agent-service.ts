@@ -68,6 +68,8 @@ export type AgentRequest = {
   readonly oneCall?: boolean;
   /** The client's `Idempotency-Key`: the same key gives the same run. */
   readonly key?: string;
+  /** The key does not expire: who chose it uses it for this request alone, however late it is sent again. */
+  readonly lastingKey?: boolean;
   /** The events or pieces will be read, so they are buffered from the start and none is lost. */
   readonly stream?: boolean;
   /** The events carry contents, if the caller sees them. */

@@ -2,6 +2,6 @@
 import { sha256 } from '#base';
 import type { RunId } from '#base';
 
-/** It follows from the caller and the key, so the same key finds the same run. */
-export const keyedRunId = (caller: string, key: string): RunId =>
-  sha256(`run ${JSON.stringify([caller, key])}`).slice(0, 24) as RunId;
+/** It follows from the caller and the key, so the same key finds the same run. `nth`: how often the key has expired before. */
+export const keyedRunId = (caller: string, key: string, nth = 0): RunId =>
+  sha256(`run ${JSON.stringify([caller, key, ...(nth === 0 ? [] : [nth])])}`).slice(0, 24) as RunId;

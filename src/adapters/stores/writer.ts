@@ -91,10 +91,7 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     inFlight = waiting;
     waiting = undefined;
     inFlight.items.unshift(...releasesOf(unreleased));
-    if (closed) {
-      settle({ ...failedAck('The store is closed.'), transactions });
-      return;
-    }
+    if (closed) return settle({ ...failedAck('The store is closed.'), transactions });
     posted = true;
     thread ??= startThread();
     thread.port.ref();

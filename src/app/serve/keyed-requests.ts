@@ -1,7 +1,9 @@
 // Requests that a client may send again: the same key gives the same run.
 //
 //   same-key-same-run. The id of the run follows from the caller and the key, and a run's log begins once. So the same key finds
-//       the same run after a crash and from another process too, for as long as the run is kept.
+//       the same run after a crash and from another process too, until the key has expired.
+//   key-expires-after-end. A key expires when its run has ended that long ago: the next request with it is new, whatever it asks. Before
+//       that, a client that still asks for the outcome would start another run.
 //   same-key-same-request. A key that was used for another request is refused.
 import { canonicalJson, CloisterError, sha256 } from '#base';
 import type { Hash, Json, RunId } from '#base';
@@ -25,6 +27,8 @@ type KeyedRequestPorts = {
   readonly cloister: Pick<Cloister, 'runs' | 'show' | 'storage'>;
   readonly clients: ClientRules;
   readonly clock: Clock;
+  /** How long a key holds after the end of its run. Default: a day. */
+  readonly keyMs?: number;
   readonly findActive: (run: RunId) => ActiveRun | undefined;
   readonly resume: (caller: Caller, run: RunId) => Promise<ServedRun>;
 };
@@ -46,8 +50,9 @@ export class KeyedRequests {
     request: AgentRequest & { readonly key: string },
     startNew: (only: OnlyRun) => Promise<ServedRun>,
   ): Promise<ServedRun> {
-    const only = { run: keyedRunId(caller.name, request.key), requestHash: hashRequest(request) };
+    const requestHash = hashRequest(request);
     for (let tries = 0; ; tries++) {
+      const only = { run: await this.#runOf(caller, request), requestHash };
       // However long that takes. If it fails, this request tries itself.
       await this.#starting.get(only.run)?.catch(() => undefined);
       const found = await this.#serveAgain(caller, only);
@@ -66,6 +71,42 @@ export class KeyedRequests {
         await new Promise<void>((resolve) => void this.#ports.clock.timer(retryMs, resolve));
       }
     }
+  }
+
+  /** The run that the key stands for now. Of runs with one key, each began after the key had expired with the one before. */
+  async #runOf({ name }: Caller, { key, lastingKey }: AgentRequest & { readonly key: string }): Promise<RunId> {
+    const idOf = (nth: number): RunId => keyedRunId(name, key, nth);
+    // probe: lasting-key
+    if (lastingKey === true || !(await this.#isUsed(idOf(0)))) return idOf(0);
+    let [last, unused] = [0, 1];
+    while (await this.#isUsed(idOf(unused))) [last, unused] = [unused, 2 * unused];
+    while (unused - last > 1) {
+      const middle = Math.floor((last + unused) / 2);
+      if (await this.#isUsed(idOf(middle))) last = middle;
+      else unused = middle;
+    }
+    return (await this.#hasExpired(idOf(last))) ? idOf(unused) : idOf(last);
+  }
+
+  #isStarted(run: RunId): boolean {
+    return this.#starting.has(run) || this.#ports.findActive(run) !== undefined;
+  }
+
+  async #isUsed(run: RunId): Promise<boolean> {
+    const { cloister } = this.#ports;
+    if (this.#isStarted(run) || (await cloister.runs({ run })).length > 0) return true;
+    return (await cloister.storage.tombstone(run)) !== null;
+  }
+
+  async #hasExpired(run: RunId): Promise<boolean> {
+    const { cloister, clock, keyMs = keyMsDefault } = this.#ports;
+    if (this.#isStarted(run)) return false;
+    const [summary] = await cloister.runs({ run });
+    const deleted = summary === undefined ? await cloister.storage.tombstone(run) : null;
+    // Who asked for the deletion may have sent the request, too.
+    const heldSince = summary?.endedAt ?? deleted?.deletedAt;
+    // probe: key-expires
+    return heldSince !== undefined && clock.now() >= heldSince + keyMs;
   }
 
   /** A further reader of a run that was found. Rejects with `run_owned` if it does not run here and has not ended. */
@@ -108,11 +149,16 @@ export class KeyedRequests {
   }
 }
 
-const [triesMax, retryMs] = [20, 50];
+const [triesMax, retryMs, keyMsDefault] = [20, 50, 24 * 3_600_000];
 
 /** Over everything that decides what the run does. How the client reads it may differ from one try to the next. */
-const hashRequest = ({ key: _key, stream: _stream, readsEvents: _reads, ...request }: AgentRequest): Hash =>
-  sha256(canonicalJson(JSON.parse(JSON.stringify(request, bytesAsHash)) as Json));
+const hashRequest = ({
+  key: _key,
+  lastingKey: _lasting,
+  stream: _stream,
+  readsEvents: _reads,
+  ...request
+}: AgentRequest): Hash => sha256(canonicalJson(JSON.parse(JSON.stringify(request, bytesAsHash)) as Json));
 
 const bytesAsHash = (_name: string, value: unknown): unknown => (value instanceof Uint8Array ? sha256(value) : value);
 

@@ -19,6 +19,8 @@ export type AgentServicePorts = {
   readonly checkTopology?: () => Promise<TopologyCheck | null>;
   /** How long a client may take for one tool call. */
   readonly clientToolMs?: number;
+  /** How long an `Idempotency-Key` holds after the end of its run. */
+  readonly keyMs?: number;
   /** Called for every run that has ended. */
   readonly ended?: (run: EndedRun) => void;
   /** Called when a run could not be recorded to its end. */

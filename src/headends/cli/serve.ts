@@ -76,6 +76,11 @@ export default defineCommand({
       'seconds for a client to send a tool result (default: a day)',
       positiveInteger,
     ),
+    idempotencyHours: valueOption(
+      '<n>',
+      'hours for which an Idempotency-Key holds after the end of its run (default: 24)',
+      positiveInteger,
+    ),
     showActivity: flagOption('stream sub-agent and tool activity as reasoning'),
     compat: flagOption('ignore optional fields and hosted tools of clients that are not supported'),
     maxRuns: {
@@ -147,6 +152,7 @@ export default defineCommand({
       },
       slots: slotLimits(given),
       ...(given.indeterminate === null ? {} : { indeterminate: given.indeterminate }),
+      ...(given.idempotencyHours === null ? {} : { idempotencyHours: given.idempotencyHours }),
       ...(given.clientToolTimeout === null ? {} : { clientToolMs: given.clientToolTimeout * 1000 }),
     };
     return runServer(

@@ -6,8 +6,8 @@
 import type { CallToolResult, InputRequiredResult, Server, ServerContext } from '@modelcontextprotocol/server';
 import { unknownAgentError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, AgentService, Caller, CallerQuestion, RunEvent, ServedRun } from '#contracts';
-import { clientError } from '#headends/shared';
+import type { Agent, AgentRequest, AgentService, Caller, CallerQuestion, RunEvent, ServedRun } from '#contracts';
+import { checkKey, clientError } from '#headends/shared';
 import { approvalNeeded, canBeAsked, continueCall, continuedRun, inputRequiredResult } from './agent-questions.ts';
 import { agentAsTool, readArguments, errorResult, toToolResult } from './agent-tool.ts';
 import { progressBurst, progressPerSecond } from './limits.ts';
@@ -66,6 +66,12 @@ type ToolCallContext = {
   readonly flow: Backpressure;
 };
 
+/** The headers of HTTP belong to a connection here, so a key comes with the call. Throws `request_invalid`. */
+const withKey = (request: AgentRequest, { _meta }: Pick<ServerContext['mcpReq'], '_meta'>): AgentRequest => {
+  const key = checkKey(_meta?.['cloister/key'], '_meta["cloister/key"]');
+  return key === undefined ? request : { ...request, key };
+};
+
 const callAgent = async (
   { library, serving: service, caller, agent, flow }: ToolCallContext,
   args: JsonObject,
@@ -75,7 +81,7 @@ const callAgent = async (
     const { request, format } = readArguments(agent, args);
     const continued = continuedRun(mcpReq);
     const run = await (continued === undefined
-      ? service.startRun(caller, request, mcpReq.signal)
+      ? service.startRun(caller, withKey(request, mcpReq), mcpReq.signal)
       : continueCall(service, { caller, agent, run: continued }, mcpReq));
     const progress = { isOver: false };
     const ended = Promise.all([run.outcome, sendRunProgress(run, flow, mcpReq, progress)]);

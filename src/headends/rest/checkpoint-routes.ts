@@ -1,5 +1,4 @@
 // The checkpoints of a caller's runs: takes, lists, shows and compares them, and continues from them.
-import { CloisterError } from '#base';
 import { about, object, string, whole } from '#base/shapes';
 import type {
   AdmittedRequest,
@@ -9,7 +8,7 @@ import type {
   RouteReply,
   ServedRun,
 } from '#contracts';
-import { leaveQueueOnDisconnect, requestKey } from '#headends/shared';
+import { leaveQueueOnDisconnect, refuseKey } from '#headends/shared';
 import { eventsPath } from './ask-agent.ts';
 import {
   branchShape,
@@ -60,10 +59,10 @@ export const checkpointRoutes = (service: AgentService): readonly HttpRoute[] =>
     description: 'Running or not. The oldest ones are removed when you have more than the operator keeps.',
     body: createCheckpointShape,
     replies: { 201: jsonReply('The checkpoint.', checkpointShape) },
-    answer: async ({ caller, params }, { body }) => ({
-      status: 201,
-      body: await service.checkpoints.create(caller, params['run'] ?? '', body),
-    }),
+    answer: async (call, { body }) => {
+      refuseKey(call, 'each checkpoint is one of its own.');
+      return { status: 201, body: await service.checkpoints.create(call.caller, call.params['run'] ?? '', body) };
+    },
   }),
   ...continuingRoutes(service),
 ];
@@ -136,11 +135,7 @@ const continueFrom = async (
   call: AdmittedRequest,
   start: (signal: AbortSignal) => Promise<CheckpointContinuation>,
 ): Promise<RouteReply> => {
-  if (requestKey(call.headers) !== undefined)
-    throw new CloisterError(
-      'request_unsupported',
-      'Idempotency-Key: each continuation is a run of its own. Omit the header.',
-    );
+  refuseKey(call, 'each continuation is a run of its own.');
   const { run, ...where } = await leaveQueueOnDisconnect(call, start);
   return { status: run === null ? 200 : 202, body: { ...where, ...begunFields(run) } };
 };

@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import { about, listOf, object, openObject, string } from '#base/shapes';
 import type { Of, Shape, ShapeFields } from '#base/shapes';
 import type { AdmittedRequest, AgentService, CallerRun, HttpRoute, RouteReply, RunMessage } from '#contracts';
-import { keyedMessageId, requestKey } from '#headends/shared';
+import { keyedMessageId, refuseKey, requestKey } from '#headends/shared';
 import { answerReply, acceptedReply } from './ask-agent.ts';
 import { jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
 import { liveAgentShape, startedAgentShape } from './live-agent-shapes.ts';
@@ -100,6 +100,7 @@ const agentsOfRunRoutes = (service: AgentService): readonly HttpRoute[] => [
       409: notRunningReply,
     },
     answer: async (call, { body }) => {
+      refuseKey(call, 'each agent is one of its own. To see whether it was started, list the live agents of the run.');
       const { summary, result } = await commandRun(service, call, { do: 'spawn', ...body });
       return { status: 201, body: { run: summary.run, ...result } };
     },

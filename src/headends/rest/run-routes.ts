@@ -13,7 +13,7 @@ import type {
   RunCommandResults,
   AgentService,
 } from '#contracts';
-import { leaveQueueOnDisconnect, requestKey } from '#headends/shared';
+import { leaveQueueOnDisconnect, refuseKey } from '#headends/shared';
 import { acceptedReply, acceptsJson, eventStream } from './ask-agent.ts';
 import type { EventPicker, RunningRun } from './ask-agent.ts';
 import { jsonOrEventsReply, jsonReply, restRoute } from './described-route.ts';
@@ -212,11 +212,6 @@ const steeringRoutes = (service: AgentService): readonly HttpRoute[] => [
     },
   }),
 ];
-
-const refuseKey = ({ headers }: AdmittedRequest, why: string): void => {
-  if (requestKey(headers) !== undefined)
-    throw new CloisterError('request_unsupported', `Idempotency-Key: ${why} Omit the header.`);
-};
 
 const forkRun = async (
   service: AgentService,

@@ -26,7 +26,7 @@ export type { PastCall } from './client-tools.ts';
 export { requestFromDialog } from './client-dialog.ts';
 export type { ClientDialog, ClientTurn, DialogRequest } from './client-dialog.ts';
 export { fileFromUrl, omittedFileText } from './attached-file.ts';
-export { keyedMessageId, requestKey } from './request-key.ts';
+export { checkKey, keyedMessageId, refuseKey, requestKey } from './request-key.ts';
 export { BodyFields } from './body-fields.ts';
 export { withoutIgnored, refuseHostedTools } from './ignored-fields.ts';
 export { followActivity } from './follow-activity.ts';

@@ -5,14 +5,25 @@ import type { JsonObject } from '#base';
 const charsMax = 255;
 
 /** Undefined if there is none. Throws `request_invalid`. */
-export const requestKey = (headers: Headers): string | undefined => {
-  const key = headers.get('idempotency-key') ?? undefined;
-  if (key !== undefined && (key.length > charsMax || !/^[\u0021-\u007e]+$/u.test(key)))
+export const requestKey = (headers: Headers): string | undefined =>
+  checkKey(headers.get('idempotency-key') ?? undefined, 'Idempotency-Key');
+
+/** For protocols in which a key comes another way, under this name. Throws `request_invalid`. */
+export const checkKey = (key: unknown, name: string): string | undefined => {
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || key.length > charsMax || !/^[\u0021-\u007e]+$/u.test(key))
     throw new CloisterError(
       'request_invalid',
-      `Idempotency-Key: expected 1 to ${charsMax} printable ASCII characters without spaces.`,
+      `${name}: expected 1 to ${charsMax} printable ASCII characters without spaces.`,
     );
   return key;
+};
+
+/** Where a key has no effect, a client that sends one would rely on it. Throws `request_unsupported`. */
+export const refuseKey = ({ headers }: { readonly headers: Headers }, why: string): void => {
+  // probe: key-refused
+  if (requestKey(headers) !== undefined)
+    throw new CloisterError('request_unsupported', `Idempotency-Key: ${why} Omit the header.`);
 };
 
 /**

@@ -107,7 +107,7 @@ export class ResidentThread {
     if (!isThere)
       await service.startRun(
         caller,
-        { agent, input: text, resident: true, conversation: conversationOfThread(request), key },
+        { agent, input: text, resident: true, conversation: conversationOfThread(request), key, lastingKey: true },
         signal,
       );
     const { served } = await findOrResume(this.#ports, caller, run, signal);

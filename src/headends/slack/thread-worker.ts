@@ -180,7 +180,11 @@ export class ThreadWorker {
     current.run = keyedRunId(caller.name, key);
     const found = await this.#findRun(caller, current.run, signal);
     const start = async (): Promise<FoundRun> => ({
-      served: await this.#ports.service.startRun(caller, { ...(await begin()), key, stream: true }, signal),
+      served: await this.#ports.service.startRun(
+        caller,
+        { ...(await begin()), key, lastingKey: true, stream: true },
+        signal,
+      ),
       isLate: false,
     });
     await showRun(this.#ports, found ?? (await start()), place, caller);

@@ -26,7 +26,8 @@ const serve = async (workspace: string, model: Rehearsal = rehearse([{ reply: { 
   };
   onTestFinished(close);
   const post = async (path: string, key: string | null, json: unknown, token = ann) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const accept = path === '/mcp' ? { accept: 'application/json, text/event-stream' } : {};
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...accept };
     const body = JSON.stringify(json);
     const sent = { ...headers, ...(key === null ? {} : { 'idempotency-key': key }) };
     const response = await fetch(url + path, { method: 'POST', headers: sent, body });
@@ -82,6 +83,40 @@ test('every protocol takes a key, also for a stream', async () => {
     expect([path, one.status, two.status, model.requests.length - before]).toEqual([path, 200, 200, 1]);
     expect(two.text).toContain('Yes.');
   }
+});
+
+test('over MCP, a key comes with the call', async () => {
+  const { post, model } = await serve(workspaceFor());
+  const call = (prompt: string, _meta: object) =>
+    post('/mcp', null, {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'lead', arguments: { prompt }, _meta },
+    });
+  const replies = [await call('Go.', { 'cloister/key': 'k1' }), await call('Go.', { 'cloister/key': 'k1' })];
+  const runs = replies.map(({ text }) => /"cloister\/run":"([^"]+)"/u.exec(text)?.[1]);
+  expect(runs[0]).toBeDefined();
+  expect([runs[1], model.requests.length]).toEqual([runs[0], 1]);
+  expect((await call('Stop.', { 'cloister/key': 'k1' })).text).toContain('key_reused');
+  expect((await call('Go.', { 'cloister/key': 'k 2' })).text).toContain('request_invalid');
+});
+
+test('what takes no key refuses one, so that nobody relies on it', async () => {
+  const { post, cloister } = await serve(workspaceFor());
+  const run = runOf((await post('/v1/lead', null, { input: 'Go.' })).text);
+  const { id } = await cloister.checkpoints.create(run);
+  const before = await cloister.runs();
+  for (const [path, body] of [
+    [`/v1/runs/${run}/fork`, { at: 'x' }],
+    [`/v1/runs/${run}/retry`, {}],
+    [`/v1/runs/${run}/agents`, { agent: 'lead' }],
+    [`/v1/runs/${run}/checkpoints`, {}],
+    [`/v1/checkpoints/${id}/restore`, {}],
+    [`/v1/checkpoints/${id}/branch`, {}],
+  ] as const)
+    expect([path, (await post(path, 'k1', body)).text]).toEqual([path, expect.stringContaining('Idempotency-Key')]);
+  expect([await cloister.runs(), (await cloister.checkpoints.list()).length]).toEqual([before, 1]);
 });
 
 test('after a crash and a restart, the same key finds the same run, and resumes it', async () => {

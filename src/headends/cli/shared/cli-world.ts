@@ -225,6 +225,8 @@ export type ServeOptions = {
   readonly slack?: boolean;
   /** How long a client may take for one tool call. Default: a day. */
   readonly clientToolMs?: number;
+  /** How long an `Idempotency-Key` holds after the end of its run. Default: a day. */
+  readonly idempotencyHours?: number;
   /** What happens to calls that a crash has interrupted. Default: the config. */
   readonly indeterminate?: IndeterminatePolicy;
   readonly slots: {
