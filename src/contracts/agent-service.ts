@@ -14,6 +14,7 @@ import type { QuestionAnswer, QuestionReport } from './question.ts';
 import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
 import type { ReplayReport, RunDiff } from './replay-and-verify.ts';
+import type { RequestKey } from './keyed-run.ts';
 import type { MailReport } from './mail.ts';
 import type { CellWindow } from './cell-window.ts';
 import type { DeadLetters, Explanation, RunArchive, RunReport } from './runtime.ts';
@@ -41,7 +42,7 @@ export const readsAllRuns = ({ operator, watches }: Pick<Caller, 'operator' | 'w
   operator === true || watches?.caller === null;
 
 /** One request for one run. */
-export type AgentRequest = {
+export type AgentRequest = RequestKey & {
   readonly agent: string;
   /** Text, or an object with the arguments of the agent's tool. */
   readonly input: string | JsonObject;
@@ -66,10 +67,6 @@ export type AgentRequest = {
   readonly tools?: readonly ClientTool[];
   /** The client accepts only one call at a time. */
   readonly oneCall?: boolean;
-  /** The client's `Idempotency-Key`: the same key gives the same run. */
-  readonly key?: string;
-  /** The key does not expire: who chose it uses it for this request alone, however late it is sent again. */
-  readonly lastingKey?: boolean;
   /** The events or pieces will be read, so they are buffered from the start and none is lost. */
   readonly stream?: boolean;
   /** The events carry contents, if the caller sees them. */

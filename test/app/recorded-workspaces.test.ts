@@ -139,6 +139,13 @@ describe.for(formats.filter((format) => fixtureRuns(formatNumber(format)).includ
       ]);
     });
 
+    test('is beside a run whose later turns began with the provider that answers', async () => {
+      const { cloister, run } = await openCopy(format);
+      const { events } = await cloister.show(run('failing provider'));
+      const asked = events.flatMap((event) => (event.type === 'model-start' ? [event.model.split('/')[0]] : []));
+      expect(asked).toEqual(['down', 'up', 'up', 'up']);
+    });
+
     test.for([
       ['continue', 'completed'],
       ['ask', 'completed'],
