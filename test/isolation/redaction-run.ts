@@ -97,14 +97,11 @@ const searchReports = async (cloister: Opened): Promise<RedactionReport> => {
 export const searchFiles = async (folder: string, when: string): Promise<readonly SearchedPlace[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const records = search(`${when}: records`, storedRecords(folder));
-  return Promise.all([
-    records,
-    ...files.map(async (file) => {
-      const name = file.slice(folder.length + 1).replaceAll(/[0-9a-f]{12}/gu, '…');
-      const inName = search(`${when}: the name of ${name}`, file);
-      const inFile = search(`${when}: ${name}`, await readFile(file));
-      return { ...inFile, found: [...inName.found, ...inFile.found] };
-    }),
-  ]);
+  const searched = files.map(async (file) => {
+    const name = file.slice(folder.length + 1).replaceAll(/[0-9a-f]{12}/gu, '…');
+    const inName = search(`${when}: the name of ${name}`, file);
+    const inFile = search(`${when}: ${name}`, await readFile(file));
+    return { ...inFile, found: [...inName.found, ...inFile.found] };
+  });
+  return [search(`${when}: records`, storedRecords(folder)), ...(await Promise.all(searched))];
 };

@@ -8,7 +8,7 @@ import { TextPacker } from './pack-text.ts';
 import { recordDictionary } from './record-dictionary.ts';
 
 /** Shorter text is stored as it is. So is text that is too long for the packer: the thread that writes packs, and all runs wait for it. */
-const packedCharsMin = 128;
+const packedCharsMin = 256;
 
 /** The first byte of what is packed: how. */
 const firstDictionary = 1;

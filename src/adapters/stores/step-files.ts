@@ -21,7 +21,7 @@ import { decodeEnvelope, decodeMail } from '#contracts';
 import type { Frame, RecordOf, StoredOutput, CrossingContent, ReceiveResult } from '#contracts';
 import { firstChars, findGoal } from './run-facts.ts';
 
-export type StepFile = {
+type StepFile = {
   readonly cell: CellId;
   readonly folder: 'history' | 'outputs';
   readonly name: string;

@@ -23,16 +23,10 @@ type TranscriptView = {
 /** The transcript must be sanitized. */
 export const transcriptLines = (transcript: Transcript, view: TranscriptView): readonly string[] => {
   const cells = cellsInTreeOrder(transcript.cells).map(({ node }) => node);
-  return cells.flatMap((cell, index) => [
-    ...(index === 0 ? [] : ['']),
-    ...cellLines(cell, { ...view, outputs: `${view.workspace}/runs/${transcript.run}/${cell.cell}/outputs` }),
-  ]);
+  return cells.flatMap((cell, index) => [...(index === 0 ? [] : ['']), ...cellLines(cell, view)]);
 };
 
-/** `outputs`: the folder of the cell's long outputs. */
-type CellView = TranscriptView & { readonly outputs: string };
-
-const cellLines = (cell: TranscriptCell, view: CellView): readonly string[] => {
+const cellLines = (cell: TranscriptCell, view: TranscriptView): readonly string[] => {
   const { paint, columns } = view.screen;
   const name = cell.cell.startsWith(cell.agent) ? cell.cell : `${cell.cell} ${rowText(cell.agent)}`;
   const ended = cell.status ?? 'unfinished';
@@ -51,7 +45,11 @@ const cellLines = (cell: TranscriptCell, view: CellView): readonly string[] => {
   ];
 };
 
-const entryLines = (entry: TranscriptEntry, before: readonly TranscriptEntry[], view: CellView): readonly string[] => {
+const entryLines = (
+  entry: TranscriptEntry,
+  before: readonly TranscriptEntry[],
+  view: TranscriptView,
+): readonly string[] => {
   const { paint, columns } = view.screen;
   const facts = [
     `turn ${entry.turn}`,
@@ -73,7 +71,7 @@ const entryLines = (entry: TranscriptEntry, before: readonly TranscriptEntry[], 
 };
 
 /** Each call with its result; then what a call started that was not called by its own name, such as the agents of a `gather`. */
-const saidLines = ({ said, results }: TranscriptEntry, view: CellView): readonly string[] => {
+const saidLines = ({ said, results }: TranscriptEntry, view: TranscriptView): readonly string[] => {
   const rest = [...results];
   const lines = said.flatMap((part) => {
     if (part.type !== 'call')
@@ -94,7 +92,7 @@ const isToldAlready = ({ rule, op }: ShownPart, before: readonly TranscriptEntry
 };
 
 /** A tool is told by its description, and a file by the beginning of its hash. The rest is in the whole prompt. */
-const shownText = ({ rule, text }: ShownPart, { full }: CellView): string => {
+const shownText = ({ rule, text }: ShownPart, { full }: TranscriptView): string => {
   if (full) return text;
   if (rule.startsWith('attachment@')) return text.replace(/\(file ([0-9a-f]{12})[0-9a-f]{52}\)$/u, '(file $1…)');
   if (!/^(?:listed-)?tool@/u.test(rule)) return text;
@@ -105,10 +103,10 @@ const shownText = ({ rule, text }: ShownPart, { full }: CellView): string => {
   }
 };
 
-const resultLines = (result: TranscriptResult, view: CellView): readonly string[] => {
+const resultLines = (result: TranscriptResult, view: TranscriptView): readonly string[] => {
   const { tool, child, args, error, ms } = result;
   const took = ms === null ? '' : ` (${formatDuration(ms)})`;
-  const text = resultText(result, view);
+  const text = resultText(result);
   return [
     ...beside(`${child === undefined ? 'calls' : 'asks'} ${tool}`, args, view, 'cyan'),
     ...(child === undefined ? [] : beside('  cell', child, view, 'dim')),
@@ -118,15 +116,13 @@ const resultLines = (result: TranscriptResult, view: CellView): readonly string[
   ];
 };
 
-const resultText = ({ result, output }: TranscriptResult, { outputs }: CellView): string | null => {
+const resultText = ({ result, output }: TranscriptResult): string | null => {
   if (output === undefined) return result;
   if (output.text === null) return `${result ?? ''}\n[The stored output ${output.name} is missing.]`;
-  return output.whole
-    ? output.text
-    : `${output.text}\n[… ${plural(output.bytes, 'byte')} in all: see --full, or ${outputs}/${output.name}]`;
+  return output.whole ? output.text : `${output.text}\n[… ${plural(output.bytes, 'byte')} in all: see --full]`;
 };
 
-const endLines = ({ status, error, output, entries }: TranscriptCell, view: CellView): readonly string[] => {
+const endLines = ({ status, error, output, entries }: TranscriptCell, view: TranscriptView): readonly string[] => {
   const said = entries.at(-1)?.said.map((part) => (part.type === 'text' ? part.text : '')) ?? [];
   const isSaid = said.join('').trim() === output.trim();
   const failed = entries.at(-1)?.error ?? null;
@@ -143,7 +139,7 @@ const errorText = ({ summary, detail, code }: NonNullable<TranscriptEntry['error
 const [marginMin, marginMax, textMin] = [14, 34, 30];
 
 /** A note in the margin, and a text beside it; on a narrow screen, below it. */
-const beside = (note: string, text: string, { screen }: CellView, style: Style): readonly string[] => {
+const beside = (note: string, text: string, { screen }: TranscriptView, style: Style): readonly string[] => {
   const { paint, columns } = screen;
   const margin = Math.min(marginMax, Math.max(marginMin, Math.floor(columns / 4)));
   const room = columns - margin - 5;

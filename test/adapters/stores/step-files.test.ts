@@ -177,7 +177,7 @@ test('files that are there already are left alone, and others are written again,
   const store = await openStore(folder);
   expect(await store.rebuild(run)).toEqual({ runs: 1, listed: [], files: 0, skipped: [] });
   const cell = join(folder, 'runs', run, 'lead-1');
-  writeFileSync(join(cell, 'history', 'step_001.json'), `${'x'.repeat(9_000)}`);
+  writeFileSync(join(cell, 'history', 'step_001.json'), 'x'.repeat(9_000));
   const step = readFileSync(join(cell, 'history', 'step_002.json'));
   writeFileSync(join(cell, 'history', 'step_002.json'), step.fill('y', 3, 4));
   rmSync(join(cell, 'outputs'), { recursive: true });
@@ -217,7 +217,8 @@ test('of a run that cannot be read nothing is changed, and all others are rebuil
   database.prepare("UPDATE frames SET body = '{}' WHERE run = ? AND no = 1").run(runs[1]!);
   const rows = database.prepare('SELECT * FROM runs WHERE run = ?').get(runs[1]!);
   const report = await store.rebuild(undefined, { files: true });
-  expect(report).toMatchObject({ runs: 2, listed: [runs[0], runs[2]].toSorted() });
+  expect(report.runs).toBe(2);
+  expect(new Set(report.listed)).toEqual(new Set([runs[0], runs[2]]));
   expect(report.skipped).toEqual([{ run: runs[1], problem: expect.stringContaining(`frame 1 of run ${runs[1]}`) }]);
   expect(database.prepare('SELECT * FROM runs WHERE run = ?').get(runs[1]!)).toEqual(rows);
   await expect(store.rebuild(runs[1])).rejects.toMatchObject({ code: 'store_damaged' });
