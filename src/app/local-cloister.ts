@@ -1,5 +1,5 @@
 // Starts, resumes, replays, forks and inspects runs on this machine.
-import { CloisterError } from '#base';
+import { CloisterError, fromRecords } from '#base';
 import type { JsonObject, RunId } from '#base';
 import type {
   Agent,
@@ -273,7 +273,7 @@ export class LocalCloister extends RunReader implements Cloister {
 
   resume(run: string, options: Parameters<Cloister['resume']>[1] = {}): Promise<RunSession> {
     const isTurn = (one: RunId): Promise<boolean> => this.#conversationService.checkResumed(one);
-    return this.#runs.opening(this.#continuer.resume(run, options, isTurn));
+    return this.#runs.opening(fromRecords(run, () => this.#continuer.resume(run, options, isTurn)));
   }
 
   async resumeConversation(
@@ -289,11 +289,11 @@ export class LocalCloister extends RunReader implements Cloister {
 
   async replay(run: string): Promise<ReplayReport> {
     await this.durable(parseRunId(run));
-    return this.#continuer.replay(await this.#shared.store.read(parseRunId(run)));
+    return fromRecords(run, async () => this.#continuer.replay(await this.#shared.store.read(parseRunId(run))));
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {
-    return this.#runs.opening(this.#continuer.fork(run, options));
+    return this.#runs.opening(fromRecords(run, () => this.#continuer.fork(run, options)));
   }
 
   protected override withWaiting(...[runs]: Parameters<RunQuestions['withWaiting']>) {

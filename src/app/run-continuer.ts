@@ -9,6 +9,7 @@ import type { ResumableRun } from '#core/orchestration';
 import { withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
 import type { AgentList } from './agent-list.ts';
+import { checkRecordedValues } from './check-recorded-values.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkEnvPassedAgain, environmentFor, resourcesWithEnv } from './run-environment.ts';
 import type { RunRequestChecker } from './run-request-checker.ts';
@@ -42,6 +43,7 @@ export class RunContinuer {
     env: RunOptions['env'],
     resources = resourcesWithEnv(this.#shared.resources, env),
   ): Promise<ResumableRun & RunEnvironment> {
+    checkRecordedValues(frames);
     const resumable = this.checkDefinitions(frames);
     checkEnvPassedAgain(frames, env);
     const forked = await this.prepareForks(frames, resources);

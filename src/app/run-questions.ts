@@ -4,7 +4,7 @@
 //   answer-durable-before-told. Whoever answers is told so when the answer is on disk: as a ruling in the log of a run of this
 //       process, otherwise as a signal. So is one that comes while this Cloister closes, or else it is refused: it never looks taken.
 //   answer-resumes-run. If nobody owns the run, whoever took the answer resumes it.
-import { CloisterError, omitUndefined } from '#base';
+import { CloisterError, omitUndefined, fromRecords } from '#base';
 import type { ErrorCode, RunId } from '#base';
 import { operatorRight, readQuestionId } from '#contracts';
 import type {
@@ -255,16 +255,20 @@ export class RunQuestions {
 
   async #readLog(run: RunId): Promise<RunQuestionsState> {
     const frames = await this.#ports.store.read(run);
+    const state = await fromRecords(run, () => this.#questionsIn(frames));
+    this.#known.set(run, frames.length, state);
+    return state;
+  }
+
+  #questionsIn(frames: readonly Frame[]): RunQuestionsState {
     const questions = reportQuestions(frames);
     const isOpen = questions.some(({ state }) => state === 'open');
-    const state = {
+    return {
       questions,
       isWaiting: isOpen && isWaitingForPeople(frames),
       change: isOpen ? this.#changeSince(frames) : null,
       agents: this.#ports.agents.all,
     };
-    this.#known.set(run, frames.length, state);
-    return state;
   }
 
   /** How the agents have changed since; null: they have not, or are not known here. */

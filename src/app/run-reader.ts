@@ -1,5 +1,5 @@
 // Read-only access to runs: everything derived from their logs.
-import { CloisterError, omitUndefined } from '#base';
+import { CloisterError, fromRecords, omitUndefined } from '#base';
 import type { CellId, RunId } from '#base';
 import { parseRunId, checkOptions } from '#base/shapes';
 import { attachmentsIn, seesShape } from '#contracts';
@@ -63,16 +63,23 @@ export class RunReader {
     return this.store.read(id);
   }
 
-  async mail(run: string): Promise<readonly MailReport[]> {
+  /** What follows from the log of a run. */
+  async #fold<T>(run: string, fold: (frames: readonly Frame[]) => T | Promise<T>): Promise<T> {
     const frames = await this.#frames(run);
-    const pause = this.#openPauses?.();
-    const mail = collectMail();
-    for (const frame of frames) {
-      const paused = pause?.();
-      if (paused !== undefined) await paused;
-      mail.next(frame);
-    }
-    return mail.all();
+    return fromRecords(run, () => fold(frames));
+  }
+
+  async mail(run: string): Promise<readonly MailReport[]> {
+    return this.#fold(run, async (frames) => {
+      const pause = this.#openPauses?.();
+      const mail = collectMail();
+      for (const frame of frames) {
+        const paused = pause?.();
+        if (paused !== undefined) await paused;
+        mail.next(frame);
+      }
+      return mail.all();
+    });
   }
 
   deadLetters(options: Parameters<RunArchive['deadLetters']>[0] = {}): Promise<DeadLetters> {
@@ -87,16 +94,17 @@ export class RunReader {
   }
 
   async tasks(run: string): Promise<readonly TaskReport[]> {
-    return readRunTasks(await this.#frames(run));
+    return this.#fold(run, readRunTasks);
   }
 
   async protocol(run: string): Promise<readonly ProtocolEvent[]> {
     const fold = protocolEvents();
-    return (await this.#frames(run)).flatMap((frame) => fold.next(frame));
+    return this.#fold(run, (frames) => frames.flatMap((frame) => fold.next(frame)));
   }
 
   async diff(one: string, other: string): Promise<RunDiff> {
-    return diffRuns(await this.#frames(one), await this.#frames(other), this.#openPauses?.());
+    const right = await this.#frames(other);
+    return this.#fold(one, (left) => diffRuns(left, right, this.#openPauses?.()));
   }
 
   async runs(options: Parameters<RunArchive['runs']>[0] = {}): Promise<readonly RunSummary[]> {
@@ -129,8 +137,10 @@ export class RunReader {
     ]);
     const { sees, details = false, answer } = options;
     const pause = this.#openPauses?.();
-    const report = await reportRun(frames, found?.state ?? 'interrupted', { sees, details, answer, pause });
-    return details ? { ...report, events: await quoteAll(report.events, this.store) } : report;
+    return fromRecords(run, async () => {
+      const report = await reportRun(frames, found?.state ?? 'interrupted', { sees, details, answer, pause });
+      return details ? { ...report, events: await quoteAll(report.events, this.store) } : report;
+    });
   }
 
   async resumeTimes(run: string): Promise<readonly number[]> {
@@ -141,19 +151,20 @@ export class RunReader {
   async transcript(run: string, options: TranscriptOptions = {}): Promise<Transcript> {
     checkOptions(options, transcriptFields);
     const { store } = this;
-    return readTranscript(parseRunId(run), await this.#frames(run), { store, pause: this.#openPauses?.() }, options);
+    const pause = this.#openPauses?.();
+    return this.#fold(run, (frames) => readTranscript(parseRunId(run), frames, { store, pause }, options));
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {
-    return explainCell(await this.#frames(run), cell as CellId, { find, pause: this.#openPauses?.() });
+    return this.#fold(run, (frames) => explainCell(frames, cell as CellId, { find, pause: this.#openPauses?.() }));
   }
 
   async windows(run: string): Promise<readonly CellWindow[]> {
-    return windowReport(await this.#frames(run), this.#openPauses?.());
+    return this.#fold(run, (frames) => windowReport(frames, this.#openPauses?.()));
   }
 
   async ledger(run: string): Promise<readonly CellLedger[]> {
-    return readLedgers(await this.#frames(run));
+    return this.#fold(run, readLedgers);
   }
 
   async audit(run: string) {
@@ -204,7 +215,7 @@ const deadLetters = async (store: Store, options: DeadLetterQuery): Promise<Dead
     throw new CloisterError('mail_invalid', `runs: expected a whole number ≥ 1; got ${String(runsMax)}.`);
   if (run !== undefined)
     return {
-      letters: onlyDead(run as RunId, readRunMail(await store.read(run as RunId))),
+      letters: onlyDead(run as RunId, await runMail(store, run as RunId)),
       read: 1,
       unread: 0,
       damaged: [],
@@ -214,7 +225,7 @@ const deadLetters = async (store: Store, options: DeadLetterQuery): Promise<Dead
   const letters: DeadLetters['letters'][number][] = [];
   for (const one of all.slice(0, runsMax)) {
     try {
-      letters.push(...onlyDead(one.run, readRunMail(await store.read(one.run))));
+      letters.push(...onlyDead(one.run, await runMail(store, one.run)));
     } catch (error) {
       if (!(error instanceof CloisterError)) throw error;
       damaged.push(one.run);
@@ -222,6 +233,11 @@ const deadLetters = async (store: Store, options: DeadLetterQuery): Promise<Dead
   }
   const read = Math.min(all.length, runsMax);
   return { letters, read: read - damaged.length, unread: all.length - read, damaged };
+};
+
+const runMail = async (store: Store, run: RunId): Promise<readonly MailReport[]> => {
+  const frames = await store.read(run);
+  return fromRecords(run, () => readRunMail(frames));
 };
 
 const onlyDead = (run: RunId, mail: readonly MailReport[]): DeadLetters['letters'] =>

@@ -7,6 +7,7 @@ export { canonicalJson, deepFreeze, omitUndefined, isExactJson, isObject, isSame
 export { bothSchemas, embedSchema, refersToRoot } from './embed-schema.ts';
 export { extractJson, readJsonAnswer, findJsonAnswer } from './json-answer.ts';
 export { encodeMessage } from './encode-message.ts';
+export { fromRecords } from './from-records.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';
 export { isoTime, weekday } from './format-utc.ts';
 export { Semaphore } from './semaphore.ts';

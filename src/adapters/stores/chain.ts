@@ -2,6 +2,7 @@
 import { checkRecordFormat, sha256, zeroHash } from '#base';
 import type { Hash, RunId } from '#base';
 import type { Frame } from '#contracts';
+import { decodeFrame } from './decode-record.ts';
 
 export type Tail = { readonly no: number; readonly hash: string };
 
@@ -59,7 +60,7 @@ export class ChainCheck {
     const computed = recordHash(this.#recomputedHash ?? tail.hash, String(row.body));
     const linked = !follows || row.hash === computed || row.hash === recordHash(tail.hash, String(row.body));
     const matchesAcknowledged = this.#acknowledged.every((one) => one.no !== no || one.hash === row.hash);
-    const frame = parseFrame(row.body);
+    const frame = decodeFrame(row.body);
     if (frame === undefined || frame.run !== run || frame.no !== no || !linked || !matchesAcknowledged)
       this.#problems.push(damagedProblem(run, no));
     // A damaged first record is reported as damaged, whatever format it claims.
@@ -93,16 +94,6 @@ const tailProblems = (run: RunId, { end, acknowledged, tail, isIntact }: TailChe
 };
 
 const damagedProblem = (run: RunId, no: number): string => `frame ${no} of run ${run} is damaged`;
-
-const parseFrame = (body: unknown): Frame | undefined => {
-  if (typeof body !== 'string') return undefined;
-  try {
-    const parsed = JSON.parse(body) as Frame | null;
-    return parsed !== null && typeof parsed === 'object' ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
-};
 
 const missingProblem = (run: RunId, first: number, last: number): string =>
   first === last ? `frame ${first} of run ${run} is missing` : `frames ${first} to ${last} of run ${run} are missing`;

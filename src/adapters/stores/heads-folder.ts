@@ -5,6 +5,8 @@ import { crc32 } from 'node:zlib';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import type { RunOwner } from './processes.ts';
+import { decodeOwner } from './run-row.ts';
+import type { StoredRow } from './run-row.ts';
 
 // What was acknowledged, recorded beside the database: number and hash of each run's newest frame, one line each.
 //
@@ -54,11 +56,21 @@ const addLine = (heads: Heads, text: string): void => {
   }
   const content = bytes.toString();
   if (content.startsWith('{')) {
-    heads.owner = JSON.parse(content) as RunOwner;
+    heads.owner = parseOwner(content);
     return;
   }
   const [no, hash, run] = content.split(' ');
-  if (hash !== undefined && run !== undefined) heads.tails.set(run as RunId, { no: Number(no), hash, line });
+  if (hash !== undefined && run !== undefined && Number.isSafeInteger(Number(no)))
+    heads.tails.set(run as RunId, { no: Number(no), hash, line });
+};
+
+/** Null for text that no store has written, although its checksum fits. */
+const parseOwner = (text: string): RunOwner | null => {
+  try {
+    return decodeOwner(JSON.parse(text) as StoredRow);
+  } catch {
+    return null;
+  }
 };
 
 /** True when an unreadable line may be about this run and no later line replaces it. */

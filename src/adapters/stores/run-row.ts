@@ -64,7 +64,7 @@ const decodeSpent = (text: unknown): Spent | null => {
 const decodeRecordedBy = ({ format, build }: StoredRow): RunRow['recordedBy'] =>
   typeof format === 'number' && typeof build === 'string' ? { format, build } : null;
 
-const decodeOwner = ({ pid, host, started, since, instance }: StoredRow): RunOwner | null =>
+export const decodeOwner = ({ pid, host, started, since, instance }: StoredRow): RunOwner | null =>
   typeof pid !== 'number'
     ? null
     : {

@@ -7,9 +7,10 @@
 //   workspace-log-lost-end. A log that has lost its end is not continued as if the lost records had never existed.
 import { CloisterError, deepFreeze } from '#base';
 import type { RunId } from '#base';
-import type { WorkspaceEntry, WorkspaceRecord } from '#contracts';
+import type { WorkspaceEntry } from '#contracts';
 import { noTail, recordHash } from './chain.ts';
 import type { FrameRow, Tail } from './chain.ts';
+import { decodeWorkspaceEntry } from './decode-record.ts';
 import type { Item, WorkspaceRecordAck } from './messages.ts';
 
 export type WorkspaceLogTable = {
@@ -74,11 +75,11 @@ export const checkWorkspaceLog = (
   for (const { no, body, hash } of rows) {
     const next = tail.no + 1;
     if (no !== next) throw damagedError(`record ${next} of the workspace log is missing`);
-    const entry = parseEntry(body);
+    const entry = decodeWorkspaceEntry(body);
     const matchesAcknowledged = expected.every((one) => one.no !== next || one.hash === hash);
     if (entry?.no !== next || hash !== recordHash(tail.hash, String(body)) || !matchesAcknowledged)
       throw damagedError(`record ${next} of the workspace log is damaged`);
-    entries.push(entry);
+    entries.push(deepFreeze(entry));
     tail = { no: next, hash: String(hash) };
   }
   if (end !== undefined && end.no < tail.no)
@@ -89,14 +90,3 @@ export const checkWorkspaceLog = (
 };
 
 const damagedError = (detail: string): CloisterError => new CloisterError('store_damaged', detail);
-
-const parseEntry = (body: unknown): WorkspaceEntry | undefined => {
-  try {
-    const parsed = JSON.parse(String(body)) as { no?: unknown; at?: unknown; record?: unknown } | null;
-    const fits = typeof parsed?.no === 'number' && typeof parsed.at === 'number' && typeof parsed.record === 'object';
-    if (!fits || parsed.record === null) return undefined;
-    return deepFreeze({ no: parsed.no as number, at: parsed.at as number, record: parsed.record as WorkspaceRecord });
-  } catch {
-    return undefined;
-  }
-};

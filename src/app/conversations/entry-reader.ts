@@ -1,5 +1,5 @@
 // Reads the entries of a conversation from the logs of its turns.
-import { CloisterError } from '#base';
+import { CloisterError, fromRecords } from '#base';
 import type { ErrorCode, RunId } from '#base';
 import type { ConversationRef, Entry, RunEnd, Store } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
@@ -49,7 +49,7 @@ export class EntryReader {
     const known = this.#settled.get(key);
     if (known !== undefined) return known.entries;
     const all = await this.#store.read(run);
-    const entries = entriesOfRun(frames === undefined ? all : all.slice(0, frames));
+    const entries = await fromRecords(run, () => entriesOfRun(frames === undefined ? all : all.slice(0, frames)));
     const last = all.at(-1);
     if (frames !== undefined) this.#remember(key, { entries });
     else if (last?.record.type === 'close')

@@ -2,7 +2,7 @@
 //
 //   inherit-own-files. An agent takes over its own files only, whoever else takes turns in the conversation.
 //   inherit-contents-first. The contents are in the store before any frame names them.
-import { CloisterError } from '#base';
+import { CloisterError, fromRecords } from '#base';
 import type { InheritedFiles, Store, TurnRef } from '#contracts';
 import { turnFiles } from '#core/audit';
 import type { ConversationState } from './workspace-state.ts';
@@ -17,7 +17,7 @@ export const inheritFiles = async (line: Line, agent: string, store: Store): Pro
   if (turn === undefined) return undefined;
   const { run, frames: count } = turn;
   const frames = (await store.read(run)).slice(0, count ?? undefined);
-  const { files, outputs, contents } = turnFiles(frames);
+  const { files, outputs, contents } = await fromRecords(run, () => turnFiles(frames));
   if (files.length + outputs.length === 0) return undefined;
   // probe: inherit-contents
   await Promise.all([...contents.values()].map((text) => store.putBlob(Buffer.from(text))));

@@ -5,6 +5,16 @@ import type { Frame } from '#contracts';
 
 const [command = '', folder = '', run = '', count = '0'] = process.argv.slice(2);
 
+const birth = {
+  cell: 'lead-1',
+  parent: null,
+  agent: 'lead',
+  digest: '0'.repeat(64),
+  depth: 0,
+  caps: {},
+  deadline: 0,
+};
+
 const frameOf = (no: number): Frame =>
   ({
     run,
@@ -13,7 +23,7 @@ const frameOf = (no: number): Frame =>
     cell: 'lead-1',
     record:
       no === 0
-        ? { type: 'open', recordedBy: { format: 5, build: 'other' }, birth: { cell: 'lead-1', agent: 'lead' } }
+        ? { type: 'open', recordedBy: { format: 5, build: 'other' }, birth }
         : { type: 'settle', op: no, ok: true },
   }) as unknown as Frame;
 
