@@ -2,7 +2,8 @@
 //
 //   decoded-has-its-form. What is decoded has the fields of its type, each of its kind, as deep as every reader relies on them. Values
 //       that a tool or a model returned may be anything.
-//   decoded-keeps-unknown. Fields that this build does not know are kept: they come from another build.
+//
+// Fields that this build does not know are kept: they come from another build.
 import { isObject } from '#base';
 import type { Frame, FrameRecord, WorkspaceEntry, WorkspaceRecord } from '#contracts';
 

@@ -5,8 +5,8 @@ import { crc32 } from 'node:zlib';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import type { RunOwner } from './processes.ts';
-import { decodeOwner } from './run-row.ts';
-import type { StoredRow } from './run-row.ts';
+import { decodeOwner } from './decode-owner.ts';
+import type { StoredRow } from './decode-owner.ts';
 
 // What was acknowledged, recorded beside the database: number and hash of each run's newest frame, one line each.
 //

@@ -3,11 +3,9 @@
 import { isObject } from '#base';
 import type { RunId } from '#base';
 import type { Spent, Status } from '#contracts';
+import { decodeOwner } from './decode-owner.ts';
+import type { StoredRow } from './decode-owner.ts';
 import type { RunRow } from './log-rows.ts';
-import type { RunOwner } from './processes.ts';
-
-/** A row of a table as stored; nothing about it is trusted. */
-export type StoredRow = Readonly<Record<string, unknown>>;
 
 export const decodeRunRow = (row: StoredRow): RunRow => ({
   run: String(row['run']) as RunId,
@@ -63,14 +61,3 @@ const decodeSpent = (text: unknown): Spent | null => {
 
 const decodeRecordedBy = ({ format, build }: StoredRow): RunRow['recordedBy'] =>
   typeof format === 'number' && typeof build === 'string' ? { format, build } : null;
-
-export const decodeOwner = ({ pid, host, started, since, instance }: StoredRow): RunOwner | null =>
-  typeof pid !== 'number'
-    ? null
-    : {
-        pid,
-        host: textOr(host, ''),
-        started: textOr(started, ''),
-        since: wholeOr(since, 0),
-        instance: textOr(instance, ''),
-      };

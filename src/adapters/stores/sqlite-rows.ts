@@ -11,7 +11,7 @@ import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
 import type { HeadsFile, HeadsFolder } from './heads-folder.ts';
 import type { RunTails, LogRows, RunRow } from './log-rows.ts';
 import { decodeRunRow } from './run-row.ts';
-import type { StoredRow } from './run-row.ts';
+import type { StoredRow } from './decode-owner.ts';
 import { readBlob } from './sqlite-connection.ts';
 import type { SignalRow } from './messages.ts';
 import { unpackRows } from './packed-records.ts';
