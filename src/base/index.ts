@@ -1,6 +1,7 @@
 import './node-version.ts';
 
 export { PromptlyReleasingMap } from './promptly-releasing-map.ts';
+export { OrderedItems } from './ordered-items.ts';
 export { MergedSpans } from './merged-spans.ts';
 export type { TimeSpan } from './merged-spans.ts';
 export { canonicalJson, deepFreeze, omitUndefined, isExactJson, isObject, isSameJson } from './json.ts';

@@ -4,7 +4,7 @@
 //   checkpoint-view-by-segments. A window is described by its segments; their text is in the log, and the prompt hash covers
 //       it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { unknownKind, zeroHash } from '#base';
+import { OrderedItems, unknownKind, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
 import type {
   Amounts,
@@ -89,7 +89,7 @@ type CellDraft = {
   steps: number;
   limit: WindowLimit | null;
   prompt: Hash;
-  view: SegmentRecord[];
+  view: OrderedItems<SegmentRecord>;
   tokens: number;
   nanoUsd: number | null;
   uncertain: number;
@@ -162,7 +162,7 @@ class CheckpointView {
       steps: 0,
       limit: null,
       prompt: zeroHash,
-      view: [],
+      view: new OrderedItems(),
       tokens: 0,
       nanoUsd: 0,
       uncertain: 0,
@@ -202,7 +202,8 @@ const addCost = (cell: CellDraft, { cost, uncertain }: RecordOf<'settle'>): void
 const viewOf = (draft: CellDraft): CheckpointCell => {
   const { birth, status, steps, limit, prompt, view, tokens, nanoUsd, uncertain, ledger } = draft;
   const { cell, parent, agent, depth, caps, deadline } = birth;
-  const bytes = view.reduce((sum, segment) => sum + segment.bytes, 0);
+  const segments = [...view];
+  const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
   return {
     cell,
     parent,
@@ -210,7 +211,7 @@ const viewOf = (draft: CellDraft): CheckpointCell => {
     depth,
     status,
     steps,
-    window: { limit, bytes, prompt, segments: [...view] },
+    window: { limit, bytes, prompt, segments },
     budget: { caps, deadline, tokens, nanoUsd, uncertainTokens: uncertain },
     ledger: { ...ledger },
   };

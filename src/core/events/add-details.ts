@@ -94,7 +94,7 @@ const requestDetails = (
   if (attempt === undefined) return undefined;
   const { added, isAppended } = applyRequest(cell, attempt);
   const shown = added.map((visible) => shownPart(visible, cell, nameOf));
-  return isAppended ? { shown } : { shown, view: cell.view.map(({ id }) => id) };
+  return isAppended ? { shown } : { shown, view: [...cell.view].map(({ id }) => id) };
 };
 
 const shownPart = (visible: VisiblePart, cell: CellContents, nameOf: NameOf): ShownPart => {

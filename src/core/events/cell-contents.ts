@@ -1,6 +1,6 @@
 // The contents of the live cells of a run, from its frames: what their models are shown is rebuilt from them. Those of a cell are
 // forgotten when it ends.
-import { unknownKind } from '#base';
+import { OrderedItems, unknownKind } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type {
   AgentDefinition,
@@ -34,7 +34,7 @@ type ReceivedCrossing = { readonly entry: LedgerEntry; readonly content: string 
 export type CellContents = {
   readonly birth: Birth;
   readonly definition: AgentDefinition | undefined;
-  readonly view: VisiblePart[];
+  readonly view: OrderedItems<VisiblePart>;
   readonly settled: Map<number, Settlement<Json>>;
   readonly replies: Map<number, readonly ReplyPart[]>;
   /** Requests in flight. */
@@ -106,7 +106,7 @@ export class RunContents {
     this.#cells.set(birth.cell, {
       birth,
       definition: this.#definitions.get(birth.digest),
-      view: [],
+      view: new OrderedItems(),
       settled: new Map(),
       replies: new Map(),
       attempts: new Set(),
@@ -145,10 +145,9 @@ export const applyRequest = (
       added.push(visible);
       return visible;
     });
-  const inView = new Set(cell.view);
   const isAppended = changes.every((change) => 'add' in change);
   // What was added and taken back before the request was sent was never shown.
-  return { added: added.filter((one) => inView.has(one)), isAppended };
+  return { added: added.filter((one) => cell.view.get(one.id) === one), isAppended };
 };
 
 const rebuild = (cell: CellContents, origin: Origin): Pick<VisiblePart, 'part' | 'sources'> => {
@@ -186,7 +185,7 @@ const resolve = (cell: CellContents, source: Source): ResolvedSource | undefined
       return received && { from: 'crossing', kind: received.entry.kind, content: received.content };
     }
     case 'segment': {
-      const part = cell.view.find(({ id }) => id === source.id)?.part;
+      const part = cell.view.get(source.id)?.part;
       return part && { from: 'segment', part };
     }
     default:

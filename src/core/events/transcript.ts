@@ -17,8 +17,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type EntryState = Mutable<Omit<TranscriptEntry, 'results'>> & { readonly results: Mutable<TranscriptResult>[] };
 type CellState = Mutable<Omit<TranscriptCell, 'entries'>> & {
   readonly entries: EntryState[];
-  /** The prompt of the newest request. */
-  prompt: readonly ShownPart[];
+  /** The prompt of the newest request. It grows in place, so that a request costs what is new in it. */
+  prompt: ShownPart[];
 };
 type EventOf<T extends DurableEvent['type']> = Extract<DurableEvent, { readonly type: T }>;
 
@@ -93,10 +93,8 @@ const readEvent = (cell: CellState, event: DurableEvent, full: boolean): void =>
 
 const startEntry = (cell: CellState, event: EventOf<'model-start'>, full: boolean): EntryState => {
   const { at, turn, op, model, details = { shown: [] } } = event;
-  const before = cell.prompt;
   const last = cell.entries.at(-1);
-  cell.prompt = nextPrompt(before, details);
-  const kept = new Set(cell.prompt);
+  const removed = extendPrompt(cell, details);
   return {
     at,
     turn,
@@ -104,8 +102,8 @@ const startEntry = (cell: CellState, event: EventOf<'model-start'>, full: boolea
     attempt: last?.turn === turn && last.error !== null ? last.attempt + 1 : 1,
     op,
     model,
-    shown: full ? cell.prompt : details.shown,
-    removed: before.filter((part) => !kept.has(part)).length,
+    shown: full ? [...cell.prompt] : details.shown,
+    removed,
     said: [],
     ms: null,
     error: null,
@@ -113,12 +111,14 @@ const startEntry = (cell: CellState, event: EventOf<'model-start'>, full: boolea
   };
 };
 
-const nextPrompt = (
-  before: readonly ShownPart[],
-  { shown, view }: EventDetails['model-start'],
-): readonly ShownPart[] => {
-  const all = [...before, ...shown];
-  if (view === undefined) return all;
-  const byId = new Map(all.map((part) => [part.id, part]));
-  return view.flatMap((id) => byId.get(id) ?? []);
+/** Returns how many parts of the prompt before are gone. */
+const extendPrompt = (cell: CellState, { shown, view }: EventDetails['model-start']): number => {
+  const { prompt } = cell;
+  const before = prompt.length;
+  for (const part of shown) prompt.push(part);
+  if (view === undefined) return 0;
+  const byId = new Map(prompt.map((part) => [part.id, part]));
+  cell.prompt = view.flatMap((id) => byId.get(id) ?? []);
+  const kept = new Set(cell.prompt);
+  return prompt.slice(0, before).filter((part) => !kept.has(part)).length;
 };

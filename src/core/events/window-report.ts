@@ -118,9 +118,10 @@ const watchSettle = (cell: CellWindowState, { at }: Frame, { op, ok, value, cost
 };
 
 const cellWindow = ({ birth, window, newest, happened, tokensPerByte }: CellWindowState): CellWindow => {
+  const view = [...window.view];
   const of = (category: Category): WindowPart =>
     windowPart(
-      window.view.filter((one) => one.category === category),
+      view.filter((one) => one.category === category),
       tokensPerByte,
     );
   return {
@@ -129,7 +130,7 @@ const cellWindow = ({ birth, window, newest, happened, tokensPerByte }: CellWind
     agent: birth.agent,
     model: newest?.model ?? null,
     limit: window.limit ?? null,
-    total: windowPart(window.view, tokensPerByte),
+    total: windowPart(view, tokensPerByte),
     categories: { SYSTEM: of('SYSTEM'), CONTEXT: of('CONTEXT'), DIALOG: of('DIALOG'), TOOLS: of('TOOLS') },
     happened,
   };

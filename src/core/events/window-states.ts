@@ -1,9 +1,10 @@
 // Tracks a cell's window over its attempts: what is in view, and what was removed or shortened.
+import { OrderedItems } from '#base';
 import type { Attempt, DurableEvent, RuleName, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
 
 export type WindowState = {
   /** In the order in which the model sees them. */
-  readonly view: VisibleSegment[];
+  readonly view: OrderedItems<VisibleSegment>;
   /** Of the newest attempt. */
   limit: WindowLimit | undefined;
 };
@@ -14,7 +15,7 @@ type Trim = Pick<Extract<DurableEvent, { type: 'window-trim' }>, 'how' | 'messag
 
 type Clamp = { readonly window: WindowLimit; readonly was: number | null };
 
-export const startWindow = (): WindowState => ({ view: [], limit: undefined });
+export const startWindow = (): WindowState => ({ view: new OrderedItems(), limit: undefined });
 
 /** Applies the next attempt. Returns one trim per kind of reduction, and a clamp if the window became smaller. */
 export const followAttempt = (
@@ -44,22 +45,21 @@ const findClamp = (before: WindowLimit | undefined, now: WindowLimit | undefined
 };
 
 /** Applies a change and returns the removed segments. A range that is not in view removes nothing; the audit reports it. */
-export const applyViewChange = <S extends Pick<SegmentRecord, 'id'>>(
-  view: S[],
+export const applyViewChange = <S>(
+  view: OrderedItems<S>,
   change: ViewChange,
   keep: (record: SegmentRecord) => S,
 ): readonly S[] => {
   if ('add' in change) {
-    for (const record of change.add) view.push(keep(record));
+    for (const record of change.add) view.add(record.id, keep(record));
     return [];
   }
-  const [first, last] = 'replace' in change ? change.replace : change.drop;
-  const from = view.findIndex(({ id }) => id === first);
-  const to = view.findIndex(({ id }) => id === last);
-  const by = 'replace' in change ? [keep(change.by)] : [];
-  if (from >= 0 && to >= from) return view.splice(from, to - from + 1, ...by);
-  view.push(...by);
-  return [];
+  if ('drop' in change) return view.removeRange(...change.drop) ?? [];
+  const { replace, by } = change;
+  const item = keep(by);
+  const removed = view.replaceRange(...replace, [by.id, item]);
+  if (removed === undefined) view.add(by.id, item);
+  return removed ?? [];
 };
 
 const toVisible = ({ id, category, bytes }: SegmentRecord): VisibleSegment => ({ id, category, bytes });
