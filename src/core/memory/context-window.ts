@@ -12,6 +12,7 @@ import type { Attempt, Category, Origin, RuleName, Segment, SegmentRecord, ViewC
 import { fileReferences, isMadeBy, ruleInFormat } from '#core/rules';
 import type { FileReference } from '#core/rules';
 import type { Cell } from './cell.ts';
+import { compareRequest, nothingCompared } from './compare-request.ts';
 import { resolveSource } from './resolve-source.ts';
 import { definitionSegments, makeSegment, segmentRecord, buildRequest } from './segment.ts';
 import type { BuiltSegment, ModelRequest } from './segment.ts';
@@ -19,7 +20,7 @@ import type { BuiltSegment, ModelRequest } from './segment.ts';
 export class ContextWindow {
   readonly #cell: Cell;
   #view: Segment[];
-  /** The messages of the view, as they go into the request. */
+  /** The messages of the view, as they go into the request. After a cut they are out of date until `#updateRequest`. */
   #prompt: LanguageModelV4Message[];
   #tools: readonly LanguageModelV4FunctionTool[];
   #nextId: number;
@@ -33,6 +34,8 @@ export class ContextWindow {
   #chars: number;
   #tokens: number;
   #cuts = 0;
+  #isCut = false;
+  #compared = nothingCompared;
   #files: readonly FileReference[] = noFiles;
   #context: readonly Segment[] = noSegments;
 
@@ -67,6 +70,7 @@ export class ContextWindow {
 
   /** The files that the view refers to. */
   get files(): readonly FileReference[] {
+    this.#updateRequest();
     return this.#files;
   }
 
@@ -77,6 +81,7 @@ export class ContextWindow {
 
   /** Whether the request offers tools. */
   get hasTools(): boolean {
+    this.#updateRequest();
     return this.#tools.length > 0;
   }
 
@@ -93,6 +98,7 @@ export class ContextWindow {
   }
 
   add(origin: Origin, category: Category): void {
+    this.#updateRequest();
     const { segment, text } = this.#make(origin, category);
     if (category === 'CONTEXT') this.#context = append(this.#context as Segment[], segment);
     this.#view = append(this.#view, segment);
@@ -107,14 +113,14 @@ export class ContextWindow {
   /** Replaces the segments at positions `first` to `last` of the view by one segment. */
   replace(first: number, last: number, origin: Origin, category: Category): void {
     this.#flushAdded();
-    const { segment, text } = this.#make(origin, category);
+    const { segment, text } = this.#make(origin, category, this.#view.slice(first, last + 1));
     const removed = this.#view.splice(first, last - first + 1, segment);
     const range = [removed[0]!.id, removed.at(-1)!.id] as const;
     this.#changes = [...this.#changes, { replace: range, by: segmentRecord(segment) }];
     this.#texts = [...this.#texts, `~${range[0]}-${range[1]}${text}`];
     this.#addSizes(segment);
     this.#subtractSizes(removed);
-    this.#rebuildRequest();
+    this.#noteCut();
   }
 
   drop(first: number, last: number, given: RuleName): void {
@@ -125,7 +131,7 @@ export class ContextWindow {
     this.#changes = [...this.#changes, { drop: range, rule }];
     this.#texts = [...this.#texts, `-${range[0]}-${range[1]}${rule}`];
     this.#subtractSizes(removed);
-    this.#rebuildRequest();
+    this.#noteCut();
   }
 
   /** The current request, and the attempt that the log keeps of it. */
@@ -135,6 +141,7 @@ export class ContextWindow {
     { settings, window, ...rest }: Pick<Attempt, 'settings' | 'window' | 'reply' | 'schemaBytes'>,
   ): { request: ModelRequest; attempt: Attempt } {
     this.#flushAdded();
+    this.#updateRequest();
     this.#hash = promptHash(this.#hash, `${settings}${window.tokens}${window.by}`, this.#texts);
     const changes = this.#changes;
     this.#changes = noChanges;
@@ -156,9 +163,11 @@ export class ContextWindow {
     };
   }
 
-  /** Whether a request is exactly the view: the same frozen objects, in order, and nothing else. */
-  matchesRequest({ prompt, tools }: ModelRequest): boolean {
-    return sameItems(prompt, this.#prompt) && sameItems(tools, this.#tools);
+  /** Whether a request that was rendered is exactly the view, and its attempt records it: the same frozen objects, in order, and nothing else. */
+  matchesRequest(request: ModelRequest, { changes }: Pick<Attempt, 'changes'>): boolean {
+    const compared = compareRequest(request, { view: this.#view, changes }, this.#compared);
+    this.#compared = compared ?? nothingCompared;
+    return compared !== null;
   }
 
   #addSizes({ bytes, chars, tokens }: Pick<Segment, 'bytes' | 'chars' | 'tokens'>): void {
@@ -171,19 +180,27 @@ export class ContextWindow {
     for (const { bytes, chars, tokens } of removed) this.#addSizes({ bytes: -bytes, chars: -chars, tokens: -tokens });
   }
 
-  #rebuildRequest(): void {
+  #noteCut(): void {
     this.#cuts++;
+    this.#isCut = true;
+  }
+
+  /** Once for all that was removed since it was last needed. */
+  #updateRequest(): void {
+    if (!this.#isCut) return;
+    this.#isCut = false;
     const { prompt, tools } = buildRequest(this.#view);
     this.#prompt = prompt;
     this.#tools = tools;
     if (this.#files.length > 0) this.#files = this.#view.flatMap(({ part }) => fileReferences(part));
   }
 
-  #make(given: Origin, category: Category): BuiltSegment {
+  /** `among`: the segments that it may be made from. */
+  #make(given: Origin, category: Category, among: readonly Segment[] = noSegments): BuiltSegment {
     const { format } = this.#cell.runtime;
     const rule = ruleInFormat(given.rule, format);
     const origin = rule === given.rule ? given : { ...given, rule };
-    const findSegment = segmentFinder(this.#view, origin.of.length);
+    const findSegment = segmentFinder(among, origin.of.length);
     const resolved = origin.of.map((source) => resolveSource(this.#cell, source, findSegment));
     return makeSegment({ id: this.#nextId++, origin, category }, resolved, format);
   }
@@ -198,9 +215,9 @@ export class ContextWindow {
 }
 
 /** Finds segments by id: by scanning for a few lookups, with a map for many. */
-const segmentFinder = (view: readonly Segment[], count: number): ((id: number) => Segment | undefined) => {
-  if (count < 8) return (id) => view.find((segment) => segment.id === id);
-  const byId = new Map(view.map((segment) => [segment.id, segment]));
+const segmentFinder = (among: readonly Segment[], count: number): ((id: number) => Segment | undefined) => {
+  if (count < 8 || among.length === 0) return (id) => among.find((segment) => segment.id === id);
+  const byId = new Map(among.map((segment) => [segment.id, segment]));
   return (id) => byId.get(id);
 };
 
@@ -223,6 +240,3 @@ const append = <T>(items: T[], item: T): T[] => {
 const noChanges: readonly ViewChange[] = [];
 const noSegments: readonly Segment[] = [];
 const noFiles: readonly FileReference[] = [];
-
-const sameItems = (some: readonly unknown[], others: readonly unknown[]): boolean =>
-  some.length === others.length && some.every((item, index) => item === others[index]);

@@ -101,7 +101,7 @@ const beginAttempt = (
     reply: { tokens: replyTokens, ...omitUndefined({ price, modelMax: maxOutputTokens }) },
     ...(schema === undefined ? {} : { schemaBytes: schemaBytes(cell.agent) }),
   });
-  if (!window.matchesRequest(request)) return { failure: { code: 'unattributed' } };
+  if (!window.matchesRequest(request, attempt)) return { failure: { code: 'unattributed' } };
   cell.runtime.attach(attempt, session.window);
   return cell.runtime.begin(new ModelStep(session, model, { ...request, schema }, { hold, replyTokens }));
 };

@@ -143,9 +143,9 @@ describe('for any messages and any window size', () => {
           const tokens = Math.max(1, Math.ceil(window.bytes * defaultTokensPerByte * step));
           fitWindow(window, { tokens, tokensPerByte: defaultTokensPerByte });
           expect(fixedIn(window.view)).toEqual(fixed);
-          const { request } = window.render(1, 'm', limit);
+          const { request, attempt } = window.render(1, 'm', limit);
           expect(isAnswered(request.prompt)).toBe(true);
-          expect(window.matchesRequest(request)).toBe(true);
+          expect(window.matchesRequest(request, attempt)).toBe(true);
           // Untouched segments keep their original order.
           const untouched = window.view.filter(
             ({ origin }) => !['compact@1', 'recap@1', 'shorten@1'].includes(origin.rule),
