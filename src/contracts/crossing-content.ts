@@ -1,4 +1,5 @@
 // The content of crossings as values. It crosses as text, and this is the only place that says which text is what.
+import { deepFreeze } from '#base';
 import type { StoredAttachment } from './attachment.ts';
 import type { CrossingContent } from './crossing.ts';
 import type { History, InheritedFiles } from './conversation.ts';
@@ -17,8 +18,15 @@ export const decodeDependency = (content: string): Dependency => decodeHead(cont
 /** A `result` crossing. */
 export const decodeEnvelope = (content: string): Envelope => JSON.parse(content) as Envelope;
 
-/** A `history` crossing. */
-export const decodeHistory = (content: string): History => JSON.parse(content) as History;
+/** A `history` crossing. Each of its entries is shown, described and checked by itself, so the newest one that was decoded is kept. */
+export const decodeHistory = (content: string): History => {
+  const value = newestHistory?.content === content ? newestHistory.value : deepFreeze(JSON.parse(content) as History);
+  // To compare equal strings that are not one object takes as long as they are, so the newest object is kept.
+  newestHistory = { content, value };
+  return value;
+};
+
+let newestHistory: { readonly content: string; readonly value: History } | undefined;
 
 /** A `message` crossing in a `give` record. */
 export const decodeRoutedMessages = (content: string): RoutedMessages => JSON.parse(content) as RoutedMessages;
