@@ -36,7 +36,7 @@ const rebuild = ({ frames }: RunHistory): RebuiltPrompts => {
 };
 
 const renderPrompt = ({ view, segments }: PromptState): RebuiltPrompt => {
-  const parts = view.map((id) => segments.get(id)?.part);
+  const parts = [...view].map((id) => segments.get(id)?.part);
   return {
     prompt: promptJson(parts.flatMap((part) => (isMessage(part) ? [part.message] : []))),
     tools: JSON.stringify(parts.flatMap((part) => (part !== undefined && 'tool' in part ? [part.tool] : []))),

@@ -408,15 +408,17 @@ export type Explanation = {
   readonly agent: string;
   /** The text that was searched for. */
   readonly find: string | null;
-  /** Its requests to models: the number of the operation, the turn, and the ids of the segments that were shown. */
+  /** Its requests to models: the number of the operation, and the turn. */
   readonly attempts: readonly {
     readonly op: number;
     readonly turn: number;
     readonly model: string;
     readonly bytes: number;
-    readonly segments: readonly number[];
   }[];
-  /** Each segment once, with its text and where it came from. */
+  /**
+   * Each segment once, with its text and where it came from, in the order of the prompts: a request showed those whose `shownIn` it is
+   * part of, in this order.
+   */
   readonly segments: readonly ExplainedSegment[];
 };
 
@@ -425,11 +427,12 @@ export type ExplainedSegment = {
   readonly id: number;
   readonly origin: Origin;
   readonly bytes: number;
-  /** The attempts (operation numbers) that showed it. */
-  readonly shownIn: readonly number[];
+  /** The first and the last request (operation numbers) that showed it, and so did all between them; null: none did. */
+  readonly shownIn: { readonly first: number; readonly last: number } | null;
   readonly text: string;
   /** Offsets of `find` in `text`, in characters. */
   readonly found: readonly number[];
+  /** The way back. A segment that was made from several others leads to these, which have their own trails. */
   readonly trail: readonly TrailStep[];
 };
 

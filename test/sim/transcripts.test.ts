@@ -1,7 +1,7 @@
 // Transcripts from events with details, against the log as the audit reads it, on simulated runs.
 import { expect, test } from 'vitest';
 import type { CellId } from '#base';
-import type { DurableEvent, Frame, ModelReply, Transcript, ToolResultValue } from '#contracts';
+import type { DurableEvent, ExplainedSegment, Frame, ModelReply, Transcript, ToolResultValue } from '#contracts';
 import { explainCell } from '#core/audit';
 import { projectEvents, transcriptFrom } from '#core/events';
 import { runSeed } from '../../sim/index.ts';
@@ -31,8 +31,12 @@ const fromEvents = (frames: readonly Frame[], full: boolean): Transcript =>
 /** From the log, by the audit's own code: what each request of a cell was shown. */
 const promptsFromLog = async (frames: readonly Frame[], cell: CellId) => {
   const { attempts, segments } = await explainCell(frames, cell);
-  const texts = new Map(segments.map(({ id, text }) => [id, text]));
-  return attempts.map(({ op, segments: ids }) => ({ op, shown: ids.map((id) => ({ id, text: texts.get(id) })) }));
+  const isShown = (op: number) => (segment: ExplainedSegment) =>
+    segment.shownIn !== null && segment.shownIn.first <= op && op <= segment.shownIn.last;
+  return attempts.map(({ op }) => ({
+    op,
+    shown: segments.filter(isShown(op)).map(({ id, text }) => ({ id, text })),
+  }));
 };
 
 /** A request that was sent again after a crash is one request in the log, and two in the transcript. */

@@ -8,7 +8,7 @@ import { applyEvent, newRunView } from '#headends/run-view';
 import type { RunView } from '#headends/run-view';
 import { runSeed } from '../../sim/index.ts';
 import { checkChain, sha256Hex } from '../../web/src/xray/hashes.ts';
-import { groupParts, readRequest } from '../../web/src/xray/origin.ts';
+import { groupParts, readRequest, segmentsShown } from '../../web/src/xray/origin.ts';
 import type { NameOf } from '../../web/src/xray/origin.ts';
 import { buildTrail } from '../../web/src/xray/trail.ts';
 import { findAll, sentenceAt } from '../../web/src/xray/text-pieces.ts';
@@ -64,12 +64,13 @@ test('every byte of every prompt of a sound run has an origin, and a changed rec
   let requests = 0;
   for (const run of await runs)
     for (const explanation of run.explanations.values())
-      for (const { op, bytes, segments } of explanation.attempts) {
+      for (const { op, bytes } of explanation.attempts) {
+        const segments = segmentsShown(explanation, op);
         const request = readRequest(explanation, op, namesIn(run.view))!;
         expect(request.unattributed).toBe(0);
         expect(request.parts.length).toBe(segments.length);
         expect(groupParts(request.parts).reduce((sum, group) => sum + group.bytes, 0)).toBe(bytes);
-        const lost = explanation.segments.find(({ id }) => id === segments[0])!;
+        const lost = segments[0]!;
         const without = explanation.segments.map((one) => (one === lost ? { ...one, trail: [] } : one));
         expect(readRequest({ ...explanation, segments: without }, op, namesIn(run.view))!.unattributed).toBe(
           lost.bytes,
@@ -96,10 +97,11 @@ test('every trail ends at a person, a file, a server or the runtime, in rooms th
   const ends = new Set<string>();
   let trails = 0;
   for (const run of await runs)
-    for (const { cell, attempts } of run.explanations.values()) {
-      const last = attempts.at(-1);
-      for (const segment of last?.segments ?? []) {
-        const stops = await buildTrail(contextOf(run), { cell, op: last!.op, segment, find: '' });
+    for (const explanation of run.explanations.values()) {
+      const { cell, attempts } = explanation;
+      const op = attempts.at(-1)?.op ?? -1;
+      for (const { id: segment } of segmentsShown(explanation, op)) {
+        const stops = await buildTrail(contextOf(run), { cell, op, segment, find: '' });
         for (const stop of stops)
           if (stop.cell !== undefined) expect(run.view.cells.has(stop.cell as CellId)).toBe(true);
         expect(stops[0]!.title).toBe('You are here');
@@ -119,7 +121,7 @@ test('a text that a tool said is followed through the room that repeated it', as
   const segment = (id: number, rule: string, more: object) => ({
     id,
     bytes: 10,
-    shownIn: [0],
+    shownIn: { first: 0, last: 4 },
     found: [],
     text: '',
     origin: { rule, of: [] },
@@ -131,8 +133,8 @@ test('a text that a tool said is followed through the room that repeated it', as
     cell: 'engineer',
     agent: 'engineer',
     attempts: [
-      { op: 1, turn: 1, model: 'm', bytes: 10, segments: [0] },
-      { op: 3, turn: 2, model: 'm', bytes: 30, segments: [0, 1, 2] },
+      { op: 1, turn: 1, model: 'm', bytes: 10 },
+      { op: 3, turn: 2, model: 'm', bytes: 30 },
     ],
     segments: [
       segment(0, 'goal@1', {
@@ -144,11 +146,13 @@ test('a text that a tool said is followed through the room that repeated it', as
         ],
       }),
       segment(1, 'reply@1', {
+        shownIn: { first: 3, last: 3 },
         text: 'notes__internals {"query":"all"}',
         origin: { rule: 'reply@1', of: [{ from: 'reply', no: 1, part: 0 }] },
         trail: [{ type: 'operation', cell: 'engineer', agent: 'engineer', op: 1, name: 'model:m' }],
       }),
       segment(2, 'tool-result@1', {
+        shownIn: { first: 3, last: 3 },
         text: `- ${found}.`,
         origin: {
           rule: 'tool-result@1',
@@ -168,8 +172,8 @@ test('a text that a tool said is followed through the room that repeated it', as
     cell: 'lead',
     agent: 'lead',
     attempts: [
-      { op: 0, turn: 1, model: 'm', bytes: 10, segments: [0] },
-      { op: 4, turn: 2, model: 'm', bytes: 20, segments: [0, 1] },
+      { op: 0, turn: 1, model: 'm', bytes: 10 },
+      { op: 4, turn: 2, model: 'm', bytes: 20 },
     ],
     segments: [
       segment(0, 'goal@1', {
@@ -177,6 +181,7 @@ test('a text that a tool said is followed through the room that repeated it', as
         trail: [{ ...goal, from: 'outside', to: 'lead' }],
       }),
       segment(1, 'child-result@1', {
+        shownIn: { first: 4, last: 4 },
         text: `They say ${found}`,
         origin: { rule: 'child-result@1', of: [{ from: 'crossing', seq: 1 }] },
         trail: [
@@ -217,8 +222,7 @@ test('a text is said to be exactly in the rooms whose model was shown it', async
     const known = { view: run.view, explanations, outputOf: () => undefined, nameOf: (one: string) => one };
     const { also, notIn } = findWhereabouts(words, { cell, op: attempts[0]!.op }, known);
     for (const one of explanations) {
-      const shown = new Set(one.attempts.flatMap((attempt) => attempt.segments));
-      const holds = one.segments.some(({ id, text }) => shown.has(id) && text.includes(words));
+      const holds = one.segments.some(({ shownIn, text }) => shownIn !== null && text.includes(words));
       expect(notIn.includes(one.cell)).toBe(!holds);
       if (one.cell !== cell) expect(also.some((text) => text.startsWith(`${one.cell} request`))).toBe(holds);
     }

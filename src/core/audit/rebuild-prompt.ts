@@ -3,7 +3,7 @@
 //   audit-sources-own-records. A source is looked up only among the cell's own settled operations, its own ledger and its own
 //       definition.
 //   audit-guesses-nothing. A segment that cannot be rebuilt has no part.
-import { zeroHash } from '#base';
+import { OrderedItems, zeroHash } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, AgentDefinition, Origin, PromptPart, SegmentRecord, Source, ViewChange } from '#contracts';
 import { rules } from '#core/rules';
@@ -21,7 +21,8 @@ export type RebuiltSegment = {
 /** What one cell's model is shown as of the newest attempt. */
 export type PromptState = {
   readonly segments: Map<number, RebuiltSegment>;
-  readonly view: number[];
+  /** The numbers of the segments in view, in order. */
+  readonly view: OrderedItems<number>;
   hash: Hash;
 };
 
@@ -34,7 +35,7 @@ export type PromptChange = {
   readonly faults: readonly string[];
 };
 
-export const startPrompt = (): PromptState => ({ segments: new Map(), view: [], hash: zeroHash });
+export const startPrompt = (): PromptState => ({ segments: new Map(), view: new OrderedItems(), hash: zeroHash });
 
 /** Applies an attempt's changes to the view, in order. Does not update the hash: comparing it is the caller's job. */
 export const applyAttempt = (prompt: PromptState, attempt: Attempt, records: CellSources): PromptChange => {
@@ -57,7 +58,7 @@ export const cellSources = (records: RunRecords, cell: CellRecords): CellSources
 const applyChange = (prompt: PromptState, change: ViewChange, sources: CellSources): PromptChange => {
   if ('add' in change) {
     const rebuiltSegments = change.add.map((record) => rebuildSegment(prompt, record, sources));
-    prompt.view.push(...change.add.map(({ id }) => id));
+    for (const { id } of change.add) prompt.view.add(id, id);
     return {
       texts: [rebuiltSegments.map(({ rebuilt }) => segmentText(rebuilt)).join('')],
       added: rebuiltSegments.map(({ rebuilt }) => rebuilt),
@@ -67,11 +68,7 @@ const applyChange = (prompt: PromptState, change: ViewChange, sources: CellSourc
   }
   const [first, last] = 'replace' in change ? change.replace : change.drop;
   const rebuiltSegments = 'replace' in change ? [rebuildSegment(prompt, change.by, sources)] : [];
-  const cut = cutView(
-    prompt,
-    [first, last],
-    rebuiltSegments.map(({ rebuilt }) => rebuilt.record.id),
-  );
+  const cut = cutView(prompt, [first, last], rebuiltSegments[0]?.rebuilt.record.id);
   const changeText =
     'replace' in change
       ? `~${first}-${last}${rebuiltSegments.map(({ rebuilt }) => segmentText(rebuilt)).join('')}`
@@ -87,14 +84,12 @@ const applyChange = (prompt: PromptState, change: ViewChange, sources: CellSourc
 const segmentText = ({ record, part }: RebuiltSegment): string =>
   `+${record.id}${JSON.stringify(record.origin)}${record.category}${JSON.stringify(part)}`;
 
-/** Replaces the segments from `first` to `last` in the view by `by`. */
-const cutView = (prompt: PromptState, [first, last]: readonly [number, number], by: readonly number[]) => {
-  const [from, to] = [prompt.view.indexOf(first), prompt.view.indexOf(last)];
-  if (from < 0 || to < from) {
-    prompt.view.push(...by);
-    return { removed: [], faults: [`segments ${first} to ${last} are not in view`] };
-  }
-  return { removed: prompt.view.splice(from, to - from + 1, ...by), faults: [] };
+/** Replaces the segments from `first` to `last` in the view by `by`; undefined: by nothing. */
+const cutView = ({ view }: PromptState, [first, last]: readonly [number, number], by: number | undefined) => {
+  const removed = by === undefined ? view.removeRange(first, last) : view.replaceRange(first, last, [by, by]);
+  if (removed !== undefined) return { removed, faults: [] };
+  if (by !== undefined) view.add(by, by);
+  return { removed: [], faults: [`segments ${first} to ${last} are not in view`] };
 };
 
 const rebuildSegment = (prompt: PromptState, record: SegmentRecord, sources: CellSources) => {

@@ -43,9 +43,9 @@ const explainLines = (
   const head = `${printer.paint('bold', cell)} (${sanitizeLine(agent)}) of run ${run}: ${saw}`;
   if (find !== null && segments.length === 0)
     return [head, `"${sanitizeLine(find)}" does not occur in anything this cell’s model was shown.`];
-  const turns = new Map(attempts.map(({ op, turn }) => [op, turn]));
+  const requests = new Map(attempts.map(({ op, turn }, nth) => [op, { nth, turn }]));
   const hasRoom = printer.columns >= wideFrom || (find === null && !printer.isTerminal);
-  const view = { find: explanation.find, turns, printer, whole: verbose || hasRoom };
+  const view = { find: explanation.find, requests, printer, whole: verbose || hasRoom };
   const isCut = !view.whole && segments.some((segment) => isLong(segment, view));
   return [
     head,
@@ -55,9 +55,12 @@ const explainLines = (
   ];
 };
 
+type Requests = ReadonlyMap<number, { readonly nth: number; readonly turn: number }>;
+
 type SegmentView = {
   readonly find: string | null;
-  readonly turns: ReadonlyMap<number, number>;
+  /** Its requests by operation. */
+  readonly requests: Requests;
   readonly printer: Screen;
   /** Whether texts are shown whole, and every match. */
   readonly whole: boolean;
@@ -73,7 +76,7 @@ const isLong = ({ text, found }: ExplainedSegment, { find, printer }: SegmentVie
 const wideFrom = 119;
 
 const segmentLines = (segment: ExplainedSegment, view: SegmentView): readonly string[] => {
-  const { find, turns, printer } = view;
+  const { find, requests, printer } = view;
   const [first = 'text added by the runtime', ...rest] = trailLines(sanitizeAll(segment.trail));
   const title = `#${segment.id} ${sanitizeLine(segment.origin.rule)}`;
   const [head = '', ...more] = wrapText(`${title} ← `, first, printer.columns, 6);
@@ -81,7 +84,7 @@ const segmentLines = (segment: ExplainedSegment, view: SegmentView): readonly st
     `${printer.paint('bold', title)}${head.slice(title.length)}`,
     ...more,
     ...rest.flatMap((line) => wrapText('    ← ', line, printer.columns, 6)),
-    `    ${printer.paint('dim', `${plural(segment.bytes, 'byte')}, ${describeShownIn(segment.shownIn, turns)}`)}`,
+    `    ${printer.paint('dim', `${plural(segment.bytes, 'byte')}, ${describeShownIn(segment.shownIn, requests)}`)}`,
     ...(find === null
       ? textLines(segment, view)
       : view.whole
@@ -95,22 +98,11 @@ const textLines = ({ text }: ExplainedSegment, { whole, printer: { columns } }: 
   return lines.map((line) => `    ${line}`.trimEnd());
 };
 
-const describeShownIn = (shownIn: readonly number[], turns: ReadonlyMap<number, number>): string => {
-  if (shownIn.length === 0) return 'not shown in any request';
-  const seen = [...new Set(shownIn.flatMap((op) => turns.get(op) ?? []))].sort((one, other) => one - other);
-  const words = seen.length === 0 ? '' : ` (${seen.length === 1 ? 'turn' : 'turns'} ${ranges(seen)})`;
-  return `shown in ${plural(shownIn.length, 'request')}${words}`;
-};
-
-/** 1, 2, 3, 7 as `1–3, 7`. */
-const ranges = (sorted: readonly number[]): string => {
-  const spans: [first: number, last: number][] = [];
-  for (const value of sorted) {
-    const span = spans.at(-1);
-    if (span !== undefined && span[1] === value - 1) span[1] = value;
-    else spans.push([value, value]);
-  }
-  return spans.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(', ');
+const describeShownIn = (shownIn: ExplainedSegment['shownIn'], requests: Requests): string => {
+  const [first, last] = [requests.get(shownIn?.first ?? -1), requests.get(shownIn?.last ?? -1)];
+  if (first === undefined || last === undefined) return 'not shown in any request';
+  const turns = first.turn === last.turn ? `turn ${first.turn}` : `turns ${first.turn}–${last.turn}`;
+  return `shown in ${plural(last.nth - first.nth + 1, 'request')} (${turns})`;
 };
 
 /** The whole text, with every match marked. Sanitized in pieces: the offsets refer to the original text. */
@@ -160,9 +152,34 @@ const matchLines = (
     : lines;
 };
 
-/** The trail must be sanitized. */
-const trailLines = (trail: readonly TrailStep[]): readonly string[] =>
-  trail.map((step) => sanitizeLine(describeStep(step)));
+/** The trail must be sanitized. Many segments, one after another, take one line. */
+const trailLines = (trail: readonly TrailStep[]): readonly string[] => {
+  const lines: string[] = [];
+  for (let at = 0; at < trail.length;) {
+    const step = trail[at]!;
+    const end = step.type === 'segment' ? endOfRange(trail, at) : at + 1;
+    const last = trail[end - 1]!;
+    if (step.type === 'segment' && last.type === 'segment' && end - at >= rangeMin)
+      lines.push(`segments #${step.id}–#${last.id}`);
+    else lines.push(...trail.slice(at, end).map((one) => sanitizeLine(describeStep(one))));
+    at = end;
+  }
+  return lines;
+};
+
+/** Fewer segments are listed one by one. */
+const rangeMin = 6;
+
+/** The place after the segments that follow each other in number, from `at` on. */
+const endOfRange = (trail: readonly TrailStep[], at: number): number => {
+  let end = at + 1;
+  for (let step = trail[at]; step?.type === 'segment'; end++) {
+    const next = trail[end];
+    if (next?.type !== 'segment' || next.id !== step.id + 1) return end;
+    step = next;
+  }
+  return end;
+};
 
 const describeStep = (step: TrailStep): string => {
   switch (step.type) {

@@ -23,8 +23,8 @@ export const explanationShape = named(
     agent: text,
     find: about(textOrNone, 'The text that was searched for.'),
     attempts: about(
-      listOf(openObject({ op: count, turn: count, model: text, bytes: count, segments: listOf(count) })),
-      'Its requests to models, and the ids of the segments that each one showed.',
+      listOf(openObject({ op: count, turn: count, model: text, bytes: count })),
+      'Its requests to models.',
     ),
     segments: about(
       listOf(
@@ -32,13 +32,19 @@ export const explanationShape = named(
           id: count,
           origin: json(),
           bytes: count,
-          shownIn: about(listOf(count), 'The requests, by operation, that showed it.'),
+          shownIn: about(
+            orNull(openObject({ first: count, last: count })),
+            'The first and the last request, by operation, that showed it, as did all between them. Null: none did.',
+          ),
           text,
           found: about(listOf(count), 'Offsets of `find` in `text`.'),
-          trail: about(listOf(trailStep), 'The way back to where it comes from.'),
+          trail: about(
+            listOf(trailStep),
+            'The way back to where it comes from. One that was made from several others leads to these.',
+          ),
         }),
       ),
-      'Each segment of its prompts once.',
+      'Each segment of its prompts once, in the order of the prompts.',
     ),
   }),
 );

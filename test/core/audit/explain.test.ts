@@ -1,23 +1,43 @@
 import { expect, test } from 'vitest';
 import type { CellId } from '#base';
+import type { Explanation } from '#contracts';
 import { explainCell } from '#core/audit';
 import { answers, goals, goodRun, lead, model, researcher } from './frames.ts';
 
 const { frames } = goodRun();
 const modelName = `model:${model}`;
 
-test('each attempt lists the segments it showed, in window order', async () => {
-  const { attempts, agent, run } = await explainCell(frames, researcher);
+/** What a request showed. */
+const shownBy = ({ segments }: Explanation, op: number) =>
+  segments.filter(({ shownIn }) => shownIn !== null && shownIn.first <= op && op <= shownIn.last).map(({ id }) => id);
+
+test('the segments that a request showed are those it falls between, in window order', async () => {
+  const explanation = await explainCell(frames, researcher);
+  const { attempts, agent, run } = explanation;
   expect({ agent, run }).toEqual({ agent: 'researcher', run: frames[0]!.run });
-  expect(attempts.map(({ op, turn, segments }) => ({ op, turn, segments }))).toEqual([
-    { op: 0, turn: 1, segments: [0, 1, 2] },
-    { op: 2, turn: 2, segments: [0, 2, 5] },
+  expect(attempts.map(({ op, turn }) => ({ op, turn, shown: shownBy(explanation, op) }))).toEqual([
+    { op: 0, turn: 1, shown: [0, 1, 2] },
+    { op: 2, turn: 2, shown: [0, 2, 5] },
   ]);
 });
 
-test('a segment lists the attempts that showed it, even if it was replaced before any did', async () => {
+test('a segment names the first and the last request that showed it, if it was not replaced before any did', async () => {
   const { segments } = await explainCell(frames, researcher);
-  expect(segments.map(({ shownIn }) => shownIn)).toEqual([[0, 2], [0], [0, 2], [], [], [2]]);
+  expect(segments.map(({ shownIn }) => shownIn && [shownIn.first, shownIn.last])).toEqual([
+    [0, 2],
+    [0, 0],
+    [0, 2],
+    null,
+    null,
+    [2, 2],
+  ]);
+});
+
+test('a log that is read frame by frame is explained like one in memory', async () => {
+  const readLater = async function* () {
+    for (const frame of frames) yield frame;
+  };
+  expect(await explainCell(readLater(), researcher)).toEqual(await explainCell(frames, researcher));
 });
 
 test('a text search finds text in prompts, schemas, calls and results', async () => {
@@ -61,14 +81,15 @@ test('the goal of the run is traced to the outside, the system prompt to the def
   expect(segments[3]!.trail).toEqual([expect.objectContaining({ type: 'crossing', from: 'outside', to: lead })]);
 });
 
-test('a shortened text is traced through the segments it was made from', async () => {
+test('an abbreviated text is traced to the segments it was made from, and each of them to its source', async () => {
   const { segments } = await explainCell(frames, researcher);
   expect(segments[5]!.trail).toEqual([
     { type: 'segment', id: 3, rule: 'reply@1' },
-    { type: 'operation', cell: researcher, agent: 'researcher', op: 0, name: modelName },
     { type: 'segment', id: 4, rule: 'tool-result@1' },
-    { type: 'operation', cell: researcher, agent: 'researcher', op: 1, name: 'tool:search' },
   ]);
+  const asked = { type: 'operation', cell: researcher, agent: 'researcher', op: 0, name: modelName };
+  expect(segments[3]!.trail).toEqual([asked]);
+  expect(segments[4]!.trail).toEqual([asked, { ...asked, op: 1, name: 'tool:search' }]);
 });
 
 test('a cell that is not in the run is rejected by name', async () => {

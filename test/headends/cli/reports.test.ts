@@ -321,6 +321,11 @@ test('explain --find --verbose shows the whole text, with every match marked', a
   expect(shown).toBe(goal.replaceAll('needle', '«needle»'));
 });
 
+test('a report may have any number of lines', async () => {
+  const { code, stdout } = await cli(['explain', 'last', 'researcher'], scene({ goal: 'one\n'.repeat(200_000) }));
+  expect([code, stdout.split('\n').length > 200_000]).toEqual([0, true]);
+});
+
 test('explain shows texts whole in a pipe, and on a narrow terminal says that they are cut', async () => {
   const given = scene({ goal: `Begin. ${'some words '.repeat(30)}End.` });
   const piped = await cli(['explain', 'last', 'researcher'], given);

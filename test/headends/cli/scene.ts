@@ -351,13 +351,13 @@ export const explanationOf = (given: Scene, find: string | null): Explanation =>
   cell: childId,
   agent: given.childAgent,
   find,
-  attempts: [1, 3, 5].map((op, index) => ({ op, turn: index + 1, model: given.model, bytes: 900, segments: [0, 1] })),
+  attempts: [1, 3, 5].map((op, index) => ({ op, turn: index + 1, model: given.model, bytes: 900 })),
   segments: [
     {
       id: 0,
       origin: { rule: 'system@1', of: [] },
       bytes: 40,
-      shownIn: [1, 3, 5],
+      shownIn: { first: 1, last: 5 },
       text: 'You look things up.',
       found: [],
       trail: [{ type: 'definition', cell: childId, agent: given.childAgent, path: 'prompt' }],
@@ -366,7 +366,7 @@ export const explanationOf = (given: Scene, find: string | null): Explanation =>
       id: 1,
       origin: { rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] },
       bytes: 54,
-      shownIn: [1, 3, 5],
+      shownIn: { first: 1, last: 5 },
       text: given.goal,
       found: find === null ? [] : given.found,
       trail: [

@@ -56,12 +56,11 @@ export const readRequest = (
   nameOf: NameOf,
   faulty: ReadonlySet<number> = new Set(),
 ): RequestView | null => {
-  const { attempts, segments, cell, agent } = explanation;
+  const { attempts, cell, agent } = explanation;
   const index = attempts.findIndex((one) => one.op === op);
   const attempt = attempts[index];
   if (attempt === undefined) return null;
-  const byId = new Map(segments.map((segment) => [segment.id, segment]));
-  const shown = attempt.segments.flatMap((id) => byId.get(id) ?? []);
+  const shown = segmentsShown(explanation, op);
   const parts = shown.map((segment, at) => describePart(segment, { explanation, nameOf, no: at + 1 }));
   const known = shown.reduce(
     (sum, segment) => sum + (hasOrigin(segment) && !faulty.has(segment.id) ? segment.bytes : 0),
@@ -71,6 +70,10 @@ export const readRequest = (
   const unattributed = Math.max(0, bytes - known);
   return { cell, agent, op, model, no: index + 1, of: attempts.length, bytes, parts, unattributed };
 };
+
+/** What a request showed, in the order of its prompt. */
+export const segmentsShown = ({ segments }: Explanation, op: number): readonly ExplainedSegment[] =>
+  segments.filter(({ shownIn }) => shownIn !== null && shownIn.first <= op && op <= shownIn.last);
 
 /** Every source that it names leads somewhere. A rule without sources is the runtime's own text. */
 const hasOrigin = ({ origin, trail }: ExplainedSegment): boolean => origin.of.length === 0 || trail.length > 0;

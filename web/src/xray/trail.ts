@@ -7,7 +7,7 @@ import type { Explanation, ExplainedSegment, TrailStep } from '#contracts';
 import { count } from '#headends/run-view';
 import type { RunView } from '#headends/run-view';
 import { crossingInk, toolText } from '../rooms/texts.ts';
-import { crossingsInto, describePart, replyOf, ruleFamily } from './origin.ts';
+import { crossingsInto, describePart, replyOf, ruleFamily, segmentsShown } from './origin.ts';
 import type { NameOf } from './origin.ts';
 import { wordsOf } from './text-pieces.ts';
 
@@ -61,9 +61,9 @@ export const buildTrail = async (context: TrailContext, start: TrailStart): Prom
   const stops: TrailStop[] = [];
   const add: Walk['add'] = (title, about, hue, more) => void stops.push({ title, about, hue, ...more });
   const walk: Walk = { ...context, words: wordsOf(find), add };
-  const { attempts } = await context.explain(cell);
-  const no = attempts.findIndex((one) => one.op === op);
-  const shown = attempts[no]?.segments ?? [];
+  const explanation = await context.explain(cell);
+  const no = explanation.attempts.findIndex((one) => one.op === op);
+  const shown = segmentsShown(explanation, op).map(({ id }) => id);
   add(
     'You are here',
     `${context.nameOf(cell)}, request ${no + 1}, part ${shown.indexOf(segment) + 1} of ${shown.length}`,
@@ -228,9 +228,9 @@ const outOfFile = new Set(['system', 'tool', 'listed-tool']);
 const requests = new Set(['goal', 'task', 'mail', 'received']);
 
 /** The part of its prompt that holds the words, or what it was asked last. */
-const sourceOfReply = ({ words }: Walk, { attempts, segments, cell }: Explanation, op: number): Next => {
-  const shown = attempts.find((one) => one.op === op)?.segments ?? [];
-  const parts = segments.filter(({ id, origin }) => shown.includes(id) && !outOfFile.has(ruleFamily(origin.rule)));
+const sourceOfReply = ({ words }: Walk, explanation: Explanation, op: number): Next => {
+  const { cell } = explanation;
+  const parts = segmentsShown(explanation, op).filter(({ origin }) => !outOfFile.has(ruleFamily(origin.rule)));
   const found =
     (words === '' ? undefined : parts.find(({ text }) => text.includes(words))) ??
     parts.findLast(({ origin }) => requests.has(ruleFamily(origin.rule)));

@@ -27,8 +27,11 @@ export const findWhereabouts = (
     also.push(to === 'outside' ? 'the answer' : `result to ${crossingEndName(view, to)} (${formatBytes(bytes)})`);
   }
   for (const { cell, attempts, segments } of explanations) {
-    const holding = new Set(segments.filter(({ text }) => text.includes(words)).map(({ id }) => id));
-    const no = attempts.findIndex((one) => one.segments.some((id) => holding.has(id)));
+    const firsts = segments.flatMap(({ text, shownIn }) =>
+      shownIn !== null && text.includes(words) ? [shownIn.first] : [],
+    );
+    const first = firsts.reduce((earliest, op) => Math.min(earliest, op), Infinity);
+    const no = attempts.findIndex(({ op }) => op === first);
     if (no === -1) notIn.push(nameOf(cell));
     else if (cell !== here.cell) also.push(`${nameOf(cell)} request ${no + 1}`);
   }

@@ -48,7 +48,7 @@ export const openOutput = (terminal: CliTerminal): Output => {
   let given = false;
   const printer = (stream: CliStream): Printer => {
     const write = (text: string): void => {
-      if (!muted) stream.write(text);
+      if (!muted && text !== '') stream.write(text);
     };
     return {
       isTerminal: stream.isTTY === true,
@@ -57,9 +57,7 @@ export const openOutput = (terminal: CliTerminal): Output => {
         return columnsOf(stream);
       },
       write,
-      print: (...lines) => {
-        if (lines.length > 0) write(`${lines.join('\n')}\n`);
-      },
+      print: (...lines) => write(joinLines(lines)),
     };
   };
   const out = printer(terminal.stdout);
@@ -75,7 +73,8 @@ export const openOutput = (terminal: CliTerminal): Output => {
     json,
     result: (asJson, value, lines) => {
       if (asJson) json(value);
-      else out.print(...lines(out));
+      // Not as arguments: a report of a long run has more lines than a call takes.
+      else out.write(joinLines(lines(out)));
     },
     jsonLine: (value) => out.print(safeJson(value)),
     mute: () => {
@@ -83,6 +82,8 @@ export const openOutput = (terminal: CliTerminal): Output => {
     },
   };
 };
+
+const joinLines = (lines: readonly string[]): string => (lines.length === 0 ? '' : `${lines.join('\n')}\n`);
 
 const columnsMin = 20;
 
