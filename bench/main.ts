@@ -10,6 +10,7 @@ import { eightChildrenBenchmark } from './eight-children.ts';
 import { findRunsBenchmark } from './find-runs.ts';
 import { importBenchmark } from './import.ts';
 import { inFlightBenchmark } from './in-flight.ts';
+import { longSessionsBenchmark } from './long-sessions.ts';
 import { mailBenchmark } from './mail.ts';
 import { oneToolBenchmark } from './one-tool.ts';
 import { questionsBenchmark } from './questions.ts';
@@ -31,6 +32,7 @@ const benchmarks: readonly Benchmark[] = [
   oneToolBenchmark,
   eightChildrenBenchmark,
   turnsBenchmark,
+  longSessionsBenchmark,
   inFlightBenchmark,
   importBenchmark,
   sqliteBenchmark,
