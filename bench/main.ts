@@ -1,6 +1,7 @@
 // npm run bench [-- <name> …] [--json]: Cloister against a hand-written loop on the same model, in one run.
 // A missed target is only a line in the table; the exit code is non-zero only on an error.
 import { cpus } from 'node:os';
+import { auditBenchmark } from './audit.ts';
 import { isMet } from './benchmark.ts';
 import type { Benchmark, Line } from './benchmark.ts';
 import { checkBenchmark } from './check.ts';
@@ -40,6 +41,7 @@ const benchmarks: readonly Benchmark[] = [
   severalProcessesBenchmark,
   resumeBenchmark,
   findRunsBenchmark,
+  auditBenchmark,
   residentBenchmark,
   resumeResidentBenchmark,
   checkBenchmark,

@@ -5,7 +5,7 @@
 //   sim-process-dead-hears-nothing. Nothing is delivered to a dead process.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Clock, Ids, RunCommand, Signal, Store, CellFolder, CellFolders } from '#contracts';
+import type { Clock, Ids, LogPage, RunCommand, Signal, Store, CellFolder, CellFolders } from '#contracts';
 import { openCommitter, openLogReader, openLogStore, describeOwner } from '#testing/adapters/stores';
 import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#testing/adapters/stores';
 import type { ProcessLife, PutSignal } from './history.ts';
@@ -228,6 +228,7 @@ export class Process {
         }),
       read: (run) => guarded('read', () => inner.read(run)),
       inspect: (run) => guarded('inspect', () => inner.inspect(run)),
+      pages: (run) => this.#pages(run),
       list: (runs) => guarded('list', () => inner.list(runs)),
       rebuild: (...asked) => guarded('rebuild', () => inner.rebuild(...asked)),
       putBlob: (bytes) =>
@@ -270,6 +271,13 @@ export class Process {
       leftovers: () => inner.leftovers(),
       close: () => guarded('close', () => inner.close()),
     };
+  }
+
+  async *#pages(run: RunId): AsyncGenerator<LogPage, void, undefined> {
+    for await (const page of this.#inner.pages(run)) {
+      if (!this.touch('read page')) await never();
+      yield page;
+    }
   }
 
   #workspace(files: CellFolder): CellFolder {

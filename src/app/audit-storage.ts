@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { readdir } from 'node:fs/promises';
 import { CloisterError, isSameJson, sha256 } from '#base';
 import type { CellId, Json, RunId } from '#base';
-import type { AuditProblem, CellFolders, Frame, RunSummary, Store } from '#contracts';
+import type { AuditProblem, CellFolders, Frame, FrameSource, RunSummary, Store } from '#contracts';
 import { followRunFacts } from '#adapters/stores';
 import type { RunFacts } from '#adapters/stores';
 import { followWrittenFiles } from '#core/audit';
@@ -24,33 +24,49 @@ type StorageProblemCode =
 
 type StorageAuditPorts = { readonly store: Store; readonly folders: CellFolders };
 
-type StorageAudit = {
-  /** Reads the next frame of the run. */
+/** One reading of the log, from its beginning. */
+type Reading = {
   next(frame: Frame): void;
   /** What does not fit the frames; null if the run has gone on meanwhile. */
   finish(): Promise<readonly AuditProblem[] | null>;
 };
 
+type StorageAudit = {
+  /** The given frames; whoever reads them to the end reads for this audit, too. */
+  readonly frames: FrameSource;
+  /** What does not fit them. */
+  problems(): Promise<readonly AuditProblem[]>;
+};
+
 /** How often a run that goes on meanwhile is compared again. */
 const triesMax = 3;
 
-/** `read`: reads the log of the run from its beginning; its frames are taken once. */
-export const auditStorage = async (
-  run: RunId,
-  ports: StorageAuditPorts,
-  read: () => Promise<Iterable<Frame>>,
-): Promise<readonly AuditProblem[]> => {
-  if (ports.store.path === null) return [];
-  for (let tries = 0; tries < triesMax; tries++) {
-    const audit = startStorageAudit(run, ports);
-    for (const frame of await read()) audit.next(frame);
-    const problems = await audit.finish();
-    if (problems !== null) return problems;
+export const openStorageAudit = (run: RunId, ports: StorageAuditPorts, frames: FrameSource): StorageAudit => {
+  let last: Reading | undefined;
+  async function* read(): AsyncGenerator<Frame, void, undefined> {
+    last = undefined;
+    const reading = startReading(run, ports);
+    for await (const frame of frames) {
+      reading.next(frame);
+      yield frame;
+    }
+    last = reading;
   }
-  return [];
+  return {
+    frames: { [Symbol.asyncIterator]: read },
+    async problems() {
+      for (let tries = 0; ports.store.path !== null && tries < triesMax; tries++) {
+        if (last === undefined) for await (const _ of read());
+        const problems = await last?.finish();
+        if (problems != null) return problems;
+        last = undefined;
+      }
+      return [];
+    },
+  };
 };
 
-const startStorageAudit = (run: RunId, ports: StorageAuditPorts): StorageAudit => {
+const startReading = (run: RunId, ports: StorageAuditPorts): Reading => {
   const files = followWrittenFiles();
   const facts = followRunFacts();
   let frames = 0;

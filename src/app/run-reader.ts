@@ -4,7 +4,6 @@ import type { CellId, RunId } from '#base';
 import { parseRunId, checkOptions } from '#base/shapes';
 import { attachmentsIn, seesShape } from '#contracts';
 import type {
-  AuditProblem,
   CellFolders,
   CellLedger,
   CellWindow,
@@ -25,7 +24,8 @@ import type {
 import { auditRun, diffRuns, explainCell } from '#core/audit';
 import { collectMail, readLedgers, readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
 import { readRunTasks } from '#core/tasks';
-import { auditStorage } from './audit-storage.ts';
+import { openStorageAudit } from './audit-storage.ts';
+import { readableFrames } from './log-frames.ts';
 import { quoteAll, readTranscript, transcriptFields } from './read-transcript.ts';
 
 /** For work on one log: returns a function that says whether it is time for a pause, and makes it. */
@@ -169,15 +169,17 @@ export class RunReader {
 
   async audit(run: string) {
     await this.durable(parseRunId(run));
-    const { frames, problems } = await this.store.inspect(parseRunId(run));
-    const beside = problems.length > 0 ? [] : await this.#auditStorage(parseRunId(run), frames);
+    const { frames, damaged } = readableFrames(this.store, parseRunId(run));
+    const storage = openStorageAudit(parseRunId(run), { store: this.store, folders: this.#folders }, frames);
     const pause = this.#openPauses?.();
-    const report = await auditRun(frames, {
+    const report = await auditRun(storage.frames, {
       readBlob: (ref) => this.store.getBlob(ref),
       readRun: (other) => this.store.read(other).catch(() => null),
-      damaged: problems,
+      damaged,
       ...(pause && { pause }),
     });
+    // A log with damaged records does not say what should be beside it.
+    const beside = damaged.length > 0 ? [] : await storage.problems();
     // If all records are lost, the log does not know its run id.
     return {
       ...report,
@@ -185,17 +187,6 @@ export class RunReader {
       ok: report.ok && beside.length === 0,
       problems: [...report.problems, ...beside],
     };
-  }
-
-  /** A log with damaged records does not say what should be beside it. `frames`: as they were read first. */
-  async #auditStorage(run: RunId, frames: readonly Frame[]): Promise<readonly AuditProblem[]> {
-    let first: readonly Frame[] | undefined = frames;
-    const read = async (): Promise<readonly Frame[]> => {
-      const given = first ?? (await this.store.inspect(run)).frames;
-      first = undefined;
-      return given;
-    };
-    return auditStorage(run, { store: this.store, folders: this.#folders }, read);
   }
 
   async rebuild(run?: string, options?: RebuildOptions): Promise<RebuildReport> {

@@ -36,6 +36,9 @@ export type Frame<C extends CrossingContent = CrossingContent> = {
   readonly definitions?: readonly { readonly digest: Hash; readonly definition: AgentDefinition }[];
 };
 
+/** Frames of one run in log order, in memory or read one by one. */
+export type FrameSource = Iterable<Frame> | AsyncIterable<Frame>;
+
 /** How often a cell kept the event loop to itself for more than 100 ms in one piece, and for how long at most. */
 export type CellStalls = { readonly cell: CellId } & Stalls;
 

@@ -107,6 +107,7 @@ export type {
   CellStalls,
   Frame,
   FrameRecord,
+  FrameSource,
   PassedOverModel,
   RecordOf,
   RecordType,
@@ -200,6 +201,7 @@ export type { KeepLimits, KeepRules } from './keep-rules.ts';
 export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
 export type {
   MigrationReport,
+  LogPage,
   RebuildOptions,
   RebuildReport,
   RunLog,

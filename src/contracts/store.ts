@@ -55,6 +55,9 @@ export type RebuildReport = {
   readonly skipped: readonly { readonly run: RunId; readonly problem: string }[];
 };
 
+/** Some frames of a run in order, and descriptions of the damaged records among them. */
+export type LogPage = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
+
 export interface Store extends StoreLifeCycle {
   readonly kind: 'memory' | 'sqlite';
   /** The folder; null if nothing is written to disk. */
@@ -67,7 +70,9 @@ export interface Store extends StoreLifeCycle {
   /** The frames of a run in order. Rejects with `run_unknown`, `run_format`, or `store_damaged` for a changed record. */
   read(run: RunId): Promise<readonly Frame[]>;
   /** Like `read`, but lists damaged records instead of rejecting. */
-  inspect(run: RunId): Promise<{ readonly frames: readonly Frame[]; readonly problems: readonly string[] }>;
+  inspect(run: RunId): Promise<LogPage>;
+  /** Like `inspect`, page by page, so that whoever reads a long log need not hold it in memory. */
+  pages(run: RunId): AsyncIterable<LogPage>;
   /**
    * Newest first, in the order in which they began, whatever their clocks said; some runs or all. Includes runs that lost the end of
    * their log, as `damaged`. Of runs that the list has lost, it finds those that are asked for by id or prefix, and all of them where

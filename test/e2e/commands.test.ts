@@ -101,7 +101,9 @@ describe.concurrent('what each command prints', () => {
     const whole = await cloisterJson(['explain', 'last', 'helper'], { cwd });
     expect(whole).toMatchObject({ run: ranLead.run, cell: ranLead.helper, agent: 'helper', find: null });
     expect(whole.attempts).toHaveLength(2);
-    expect(whole.segments.every((one: any) => one.trail.length > 0 && one.shownIn.first <= one.shownIn.last)).toBe(true);
+    expect(whole.segments.every((one: any) => one.trail.length > 0 && one.shownIn.first <= one.shownIn.last)).toBe(
+      true,
+    );
     const found = await cloisterJson(['explain', 'last', 'helper', '--find', 'Count'], { cwd });
     expect(found.segments.filter((one: any) => one.found.length > 0)).toHaveLength(1);
     expect((await cloisterJson(['explain', 'last', 'helper', '--find', 'nowhere'], { cwd })).find).toBe('nowhere');

@@ -154,18 +154,20 @@ const parentReply = (observer: Observer, viaGather: boolean) => {
 
 const defineSibling = ({ defineAgent }: Cloister, world: World, observer: Observer) => {
   const turnOf = turnCounter();
-  const replyBy = (model: string) => (request: Request): Reply => {
-    const mark = observer.request(request);
-    observer.note('asked', model);
-    const turn = turnOf(taskOf(request));
-    const calls = [
-      call('probe', { mark }),
-      call('list_files', {}),
-      call('read_file', { path: 'notes.md' }),
-      call('write_file', { path: `${mark}.txt`, content: mark }),
-    ];
-    return turn === 0 ? { turn, calls } : { turn, text: `Beside: ${mark}` };
-  };
+  const replyBy =
+    (model: string) =>
+    (request: Request): Reply => {
+      const mark = observer.request(request);
+      observer.note('asked', model);
+      const turn = turnOf(taskOf(request));
+      const calls = [
+        call('probe', { mark }),
+        call('list_files', {}),
+        call('read_file', { path: 'notes.md' }),
+        call('write_file', { path: `${mark}.txt`, content: mark }),
+      ];
+      return turn === 0 ? { turn, calls } : { turn, text: `Beside: ${mark}` };
+    };
   return defineAgent({
     name: 'sibling',
     description: 'Looks beside.',

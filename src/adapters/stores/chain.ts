@@ -1,7 +1,7 @@
 // Each record's hash covers the record before it, so a changed, missing or moved record is detected.
 import { checkRecordFormat, sha256, zeroHash } from '#base';
 import type { Hash, RunId } from '#base';
-import type { Frame } from '#contracts';
+import type { Frame, LogPage } from '#contracts';
 import { decodeFrame } from './decode-record.ts';
 
 export type Tail = { readonly no: number; readonly hash: string };
@@ -14,8 +14,6 @@ export const recordHash = (previous: string, body: string): Hash => sha256(previ
 /** One row as stored; nothing about it is trusted. */
 export type FrameRow = { readonly no: unknown; readonly body: unknown; readonly hash: unknown };
 
-export type CheckedLog = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
-
 /**
  * Checks rows in order of `no`. Throws `run_format` if the first record has a format that this build cannot read. `end` is the
  * tail stored with the last write, if known; `acknowledged` are frames that must be there.
@@ -25,7 +23,7 @@ export const checkChain = (
   rows: Iterable<FrameRow>,
   end?: Tail,
   acknowledged: readonly Tail[] = [],
-): CheckedLog => {
+): LogPage => {
   const check = new ChainCheck(run, acknowledged);
   for (const row of rows) check.add(row);
   return check.finish(end);
@@ -35,8 +33,9 @@ export const checkChain = (
 export class ChainCheck {
   readonly #run: RunId;
   readonly #acknowledged: readonly Tail[];
-  readonly #frames: Frame[] = [];
-  readonly #problems: string[] = [];
+  #frames: Frame[] = [];
+  #problems: string[] = [];
+  #isIntact = true;
   #tail = noTail;
   /** After a damaged record: the hash computed from its body. Either its hash or its body may still be the original. */
   #recomputedHash: string | undefined;
@@ -70,9 +69,20 @@ export class ChainCheck {
     this.#recomputedHash = linked ? undefined : computed;
   }
 
-  finish(end: Tail | undefined): CheckedLog {
-    const tails = { end, acknowledged: this.#acknowledged, tail: this.#tail, isIntact: this.#problems.length === 0 };
-    return { frames: this.#frames, problems: [...this.#problems, ...tailProblems(this.#run, tails)] };
+  /** What was found since the last call. */
+  take(): LogPage {
+    const page = { frames: this.#frames, problems: this.#problems };
+    this.#isIntact &&= page.problems.length === 0;
+    this.#frames = [];
+    this.#problems = [];
+    return page;
+  }
+
+  /** What was found since `take`, and what the end of the log shows. */
+  finish(end: Tail | undefined): LogPage {
+    const { frames, problems } = this.take();
+    const tails = { end, acknowledged: this.#acknowledged, tail: this.#tail, isIntact: this.#isIntact };
+    return { frames, problems: [...problems, ...tailProblems(this.#run, tails)] };
   }
 }
 

@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import type { Hash, JsonObject, RunId } from '#base';
 import type { Leftover, SpaceReport, StoreLifeCycle, WorkspaceRecord } from '#contracts';
 import { checkChain, noTail, recordHash } from './chain.ts';
+import { joinPages } from './log-reader.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, ChangeAck, DeleteItem } from './messages.ts';
 import type { Writer } from './writer.ts';
@@ -64,7 +65,7 @@ export const storeLifeCycle = ({ writer, openReader, ports: outer, pause }: Life
       return openReader().tombstone(run);
     },
     async readBodies(run) {
-      const { frames, problems } = await openReader().inspectInChunks(run, pause);
+      const { frames, problems } = await joinPages(openReader().pages(run, pause));
       if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
       // A record is written as JSON once, so its text follows from its value; the hash of the last one shows that it does.
       const bodies = frames.map((frame) => JSON.stringify(frame));

@@ -1,11 +1,11 @@
 // Reads the stored log: turns rows into checked frames and summaries.
 import { CloisterError, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { WorkspaceEntry, RunSummary, RunQuery, Signal, Tombstone } from '#contracts';
+import type { Frame, LogPage, WorkspaceEntry, RunSummary, RunQuery, Signal, Tombstone } from '#contracts';
 import { workspaceLogName, checkWorkspaceLog, emptyWorkspaceLog } from './workspace-log.ts';
 import type { CheckedWorkspaceLog } from './workspace-log.ts';
 import { ChainCheck, checkChain } from './chain.ts';
-import type { CheckedLog, FrameRow } from './chain.ts';
+import type { FrameRow } from './chain.ts';
 import { listStoredRuns } from './list-runs.ts';
 import { describeTombstone } from './describe-tombstone.ts';
 import type { LogRows } from './log-rows.ts';
@@ -16,9 +16,9 @@ import { storeError } from './store-error.ts';
 export type LogReader = {
   check(): void;
   /** Throws `run_unknown`, or `run_format` for a run that this build cannot read. */
-  inspect(run: RunId): Pick<CheckedLog, 'frames' | 'problems'>;
-  /** Like `inspect`, but reads a long log in chunks; other work can run in each pause. */
-  inspectInChunks(run: RunId, pause: () => Promise<void>): Promise<Pick<CheckedLog, 'frames' | 'problems'>>;
+  inspect(run: RunId): LogPage;
+  /** Like `inspect`, page by page; other work can run in each pause. */
+  pages(run: RunId, pause: () => Promise<void>): AsyncGenerator<LogPage, void, undefined>;
   list(query?: RunQuery): readonly RunSummary[];
   /** Throws `run_unknown`; `checkpoint_invalid` when it has fewer frames. */
   hashPrefix(run: RunId, frames?: number): { readonly frames: number; readonly hash: Hash };
@@ -36,7 +36,7 @@ export type LogReader = {
 export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
   inspect: (run) => inspectAll(rows, run),
-  inspectInChunks: async (run, pause) => (await readInChunks(rows, run, pause)) ?? inspectAll(rows, run),
+  pages: (run, pause) => readPages(rows, run, pause),
   list: (query) => listStoredRuns(rows, owners, query),
   hashPrefix: (run, frames) => hashPrefixOf(rows, run, frames),
   readWorkspaceLog: openWorkspaceLogReader(rows),
@@ -51,40 +51,63 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   close: () => rows.close(),
 });
 
-const inspectAll = (rows: LogRows, run: RunId): Pick<CheckedLog, 'frames' | 'problems'> => {
+const inspectAll = (rows: LogRows, run: RunId): LogPage => {
   const { frames, problems, listed } = inspectLog(rows, run);
   return { frames, problems: listed ? problems : [...problems, unlistedProblem(run)] };
+};
+
+/** All pages of a log as one. */
+export const joinPages = async (pages: AsyncIterable<LogPage>): Promise<LogPage> => {
+  const [frames, problems]: [Frame[], string[]] = [[], []];
+  for await (const page of pages) {
+    for (const frame of page.frames) frames.push(frame);
+    problems.push(...page.problems);
+  }
+  return { frames, problems };
 };
 
 /** A chunk ends with whichever comes first: a long log may have many frames, or few with megabytes of text. */
 const [chunkFrames, chunkChars] = [250, 1_000_000];
 
-/**
- * Stored frames do not change, so a snapshot can be read in chunks. Undefined for a log with any problem: then the log is
- * read in one go, which describes the problem.
- */
-const readInChunks = async (
+/** Stored frames do not change, so a snapshot can be read in chunks. A log that cannot be read so is read in one go, which tells why. */
+async function* readPages(
   rows: LogRows,
   run: RunId,
   pause: () => Promise<void>,
-): Promise<Pick<CheckedLog, 'frames' | 'problems'> | undefined> => {
-  if (rows.tails === undefined || rows.chunk === undefined) return undefined;
+): AsyncGenerator<LogPage, void, undefined> {
+  // Read before the rows, because heads recorded meanwhile may not be among them.
   const acknowledged = rows.acknowledged?.(run) ?? { tails: [], problems: [] };
-  const { last, listed } = rows.tails(run);
-  if (last === undefined || listed?.no !== last.no || acknowledged.problems.length > 0) return undefined;
+  const { last, listed } = rows.tails?.(run) ?? {};
+  if (typeof last?.no !== 'number') return yield inspectAll(rows, run);
   const check = new ChainCheck(run, acknowledged.tails);
+  const told = { frames: 0, problems: new Set<string>() };
   // From below 0, because a record with an impossible number is a problem too.
   for (let from = Number.MIN_SAFE_INTEGER; from <= last.no;) {
     const chunk = readChunk(rows, run, from, last.no);
-    if (chunk.length === 0) return undefined;
+    const next = Number(chunk.at(-1)?.no) + 1;
+    // Also if the run was deleted meanwhile.
+    if (!(next > from)) return yield restOf(inspectAll(rows, run), told);
     for (const row of chunk) check.add(row);
-    from = Number(chunk.at(-1)!.no) + 1;
+    const page = check.take();
+    told.frames += page.frames.length;
+    for (const problem of page.problems) told.problems.add(problem);
+    yield page;
+    from = next;
     // Also after the last chunk, because whoever reads a long log has work to do with it.
     if (from <= last.no || chunk.length < from) await pause();
   }
-  const found = check.finish(listed);
-  return found.problems.length === 0 ? found : undefined;
-};
+  const { problems } = check.finish(listed);
+  const unlisted = listed === undefined ? [unlistedProblem(run)] : [];
+  yield { frames: [], problems: [...problems, ...acknowledged.problems, ...unlisted] };
+}
+
+const restOf = (
+  { frames, problems }: LogPage,
+  told: { readonly frames: number; readonly problems: ReadonlySet<string> },
+): LogPage => ({
+  frames: frames.slice(told.frames),
+  problems: problems.filter((problem) => !told.problems.has(problem)),
+});
 
 /** Unreadable frames count as missing; reading the whole log tells why. */
 const readChunk = (rows: LogRows, run: RunId, from: number, last: number): readonly FrameRow[] => {
@@ -125,7 +148,7 @@ export const prefixLengthError = (run: RunId, available: number, frames: number 
   new CloisterError('checkpoint_invalid', `Run ${run} has ${available} frames; ${frames} were requested.`);
 
 /** `listed` is false when nothing records how long the log was. */
-export const inspectLog = (rows: LogRows, run: RunId): CheckedLog & { readonly listed: boolean } => {
+export const inspectLog = (rows: LogRows, run: RunId): LogPage & { readonly listed: boolean } => {
   // A foreign database is not damage to this run, so it throws here.
   rows.check();
   // Read before the rows, because heads recorded meanwhile may not be among them.

@@ -7,10 +7,11 @@
 //   store-created-by-first-write. Nothing is created before the first write.
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
-import type { Frame, RunLog, Store } from '#contracts';
+import type { Frame, LogPage, RunLog, Store } from '#contracts';
 import { storeLifeCycle } from './life-cycle.ts';
 import type { LifeCyclePorts } from './life-cycle.ts';
 import { appendRefusal } from './workspace-log.ts';
+import { joinPages } from './log-reader.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
@@ -77,8 +78,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       logs.delete(run);
       throw acquireError(ack, run, refused);
     },
-    read: async (run) => readAllFrames(openReader(), run, pause),
-    inspect: async (run) => openReader().inspectInChunks(run, pause),
+    ...storedFrames(openReader, pause),
     list: async (query) => openReader().list(query),
     async rebuild(...asked) {
       openReader();
@@ -112,10 +112,23 @@ const acquireError = (ack: Ack, run: RunId, refused: Ack['refused'][number] | un
   return new CloisterError('run_owned', `Owner: ${refused.owner}.`);
 };
 
-const readAllFrames = async (reader: LogReader, run: RunId, pause: () => Promise<void>): Promise<readonly Frame[]> => {
-  const { frames, problems } = await reader.inspectInChunks(run, pause);
-  if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
-  return frames;
+/** `openReader` throws once the store is closed. */
+const storedFrames = (
+  openReader: () => LogReader,
+  pause: () => Promise<void>,
+): Pick<Store, 'read' | 'inspect' | 'pages'> => {
+  async function* pages(run: RunId): AsyncGenerator<LogPage, void, undefined> {
+    yield* openReader().pages(run, pause);
+  }
+  return {
+    async read(run) {
+      const { frames, problems } = await joinPages(pages(run));
+      if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
+      return frames;
+    },
+    inspect: (run) => joinPages(pages(run)),
+    pages,
+  };
 };
 
 const commitRecord = async (writer: Writer, item: Extract<Item, { do: 'record' }>): Promise<number> => {

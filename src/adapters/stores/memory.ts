@@ -49,7 +49,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
       return log;
     },
     read: async (run) => read(run),
-    inspect: async (run) => ({ frames: read(run), problems: [] }),
+    ...intactPages(read),
     list: async (query) => listRuns(runs, query),
     // Nothing is derived here: the list is built from the frames themselves.
     rebuild: async () => ({ runs: 0, listed: [], files: 0, skipped: [] }),
@@ -84,6 +84,14 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
     close: async () => signals.listeners.close(),
   };
 };
+
+/** Nothing is damaged in memory, and a log is there as a whole. */
+const intactPages = (read: (run: RunId) => readonly Frame[]): Pick<Store, 'inspect' | 'pages'> => ({
+  inspect: async (run) => ({ frames: read(run), problems: [] }),
+  async *pages(run) {
+    yield { frames: read(run), problems: [] };
+  },
+});
 
 const listRuns = (runs: MemoryRuns, query: RunQuery | undefined): readonly RunSummary[] => {
   const listed = namedRuns(runs, query)

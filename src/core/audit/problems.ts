@@ -69,6 +69,9 @@ export type AuditProblems = {
   add(code: ProblemCode, where: string, message: string): void;
 };
 
+/** A check of every frame. `release`: forgets a cell that has ended. */
+export type Check = { next(frame: Frame): void; release?(cell: CellId): void };
+
 export const startProblems = (): AuditProblems => {
   const list: AuditProblem[] = [];
   return { list, add: (code, where, message) => void list.push({ code, where, message }) };

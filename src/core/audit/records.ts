@@ -17,12 +17,15 @@ import type {
 } from '#contracts';
 import { holdRules, versionsByFormat } from '#core/rules';
 import type { HoldRules } from '#core/rules';
+import { ReleasingMap } from './releasing-map.ts';
 import { addBegin, addSettle, addUncertain, emptyTally, sumTally } from './tally.ts';
 import type { BeginFrameRecord, SettleFrameRecord, Tally } from './tally.ts';
 
 export type { BeginFrameRecord, SettleFrameRecord } from './tally.ts';
 
 export type OperationRecord = {
+  /** Its place among those of its cell. */
+  readonly nth: number;
   readonly begin: BeginFrameRecord;
   readonly beganAt: number;
   readonly attempt: Attempt | undefined;
@@ -37,26 +40,48 @@ type ReceivedContent = {
   readonly reply: OperationRecord | undefined;
 };
 
+/** What all operations of a cell come to. */
+type OperationSums = { workedMs: number; waitedMs: number; newestTurn: number; modelTimedOut: boolean };
+
 export type CellRecords = {
   readonly birth: Birth;
+  /** Its place among the cells of the run. */
+  readonly nth: number;
   readonly startedAt: number;
   readonly children: CellRecords[];
   readonly operations: Map<number, OperationRecord>;
+  readonly sums: OperationSums;
   /** How many agents somebody outside started under it. Their operations have negative numbers. */
   outsideSpawns: number;
   readonly received: Map<number, ReceivedContent>;
-  readonly drawnIds: Set<CellId>;
+  /** Of these, history and tools of a client: they may be used at any time. */
+  readonly given: ReceivedContent[];
+  drawnIds: Set<CellId>;
+  /** Those that it spawned whose results crossed to it. */
+  readonly heard: Set<CellId>;
+  /** The operation with which it closed its mailbox. */
+  mailClose: OperationRecord | undefined;
   readonly own: Tally;
+  /** What those children used that were released. */
+  below: Tally | undefined;
   lastReply: OperationRecord | undefined;
   /** The JSON value that was found in that reply, as text. */
   lastJson: string | undefined;
   end: { readonly at: number; readonly outcome: Outcome; readonly total: Tally } | undefined;
+  /** It has ended, and only what others may ask of it is left. */
+  readonly isReleased: boolean;
 };
 
 export type RunRecords = {
+  /** Whether what is over is released. */
+  readonly releases: boolean;
+  /** Something was asked for that had been released. */
+  wasAsked: boolean;
   readonly cells: Map<CellId, CellRecords>;
   readonly definitions: Map<Hash, AgentDefinition>;
   root: CellRecords | undefined;
+  /** The operation that the newest frame settled. */
+  settled: OperationRecord | undefined;
   /** Whose request it was, if it came over a server. */
   caller: string | undefined;
   /** How the run estimated its requests; undefined if its format is unknown. */
@@ -71,18 +96,33 @@ export const endedCell = ({ cell, record }: Frame): EndedCell | undefined => {
   return record.type === 'settle' ? record.ended : undefined;
 };
 
-export const startRecords = (): RunRecords => ({
+export const startRecords = (releases = false): RunRecords => ({
+  releases,
+  wasAsked: false,
   cells: new Map(),
   definitions: new Map(),
   root: undefined,
+  settled: undefined,
   caller: undefined,
   holds: undefined,
 });
 
+/** For what was released. */
+export const askAgain = (records: RunRecords): never => {
+  records.wasAsked = true;
+  throw new Error('What was asked for has been released.');
+};
+
+export const newMap = <V>(records: RunRecords): Map<number, V> =>
+  records.releases ? new ReleasingMap(() => askAgain(records)) : new Map();
+
 /** Reads the next frame of the run. */
 export const readFrame = (records: RunRecords, frame: Frame): void => {
   for (const { digest, definition } of frame.definitions ?? []) records.definitions.set(digest, definition);
+  records.settled = undefined;
   const cell = records.cells.get(frame.cell);
+  // Cells that were released share an empty set.
+  if (frame.ids !== undefined && cell?.isReleased === true) cell.drawnIds = new Set(cell.drawnIds);
   for (const id of frame.ids ?? []) cell?.drawnIds.add(id);
   readRecord(records, frame, cell);
   readLinks(records, frame);
@@ -131,16 +171,23 @@ const createCell = (records: RunRecords, birth: Birth, at: number): CellRecords 
   const parent = birth.parent === null ? undefined : records.cells.get(birth.parent);
   const cell: CellRecords = {
     birth,
+    nth: records.cells.size,
     startedAt: at,
     children: [],
-    operations: new Map(),
+    operations: newMap(records),
+    sums: { workedMs: 0, waitedMs: 0, newestTurn: 0, modelTimedOut: false },
     outsideSpawns: 0,
-    received: new Map(),
+    received: newMap(records),
+    given: [],
     drawnIds: new Set(),
+    heard: new Set(),
+    mailClose: undefined,
     own: emptyTally(),
+    below: undefined,
     lastReply: undefined,
     lastJson: undefined,
     end: undefined,
+    isReleased: false,
   };
   records.cells.set(birth.cell, cell);
   parent?.children.push(cell);
@@ -154,7 +201,10 @@ const readBegin = (
 ): void => {
   if (cell.operations.has(begin.op)) return;
   const { at: beganAt, attempt } = frame;
-  cell.operations.set(begin.op, { begin, beganAt, attempt, settle: undefined, settledAt: 0 });
+  const operation = { nth: cell.operations.size, begin, beganAt, attempt, settle: undefined, settledAt: 0 };
+  cell.operations.set(begin.op, operation);
+  if (begin.name === 'mail:close') cell.mailClose = operation;
+  if (attempt !== undefined && attempt.turn > cell.sums.newestTurn) cell.sums.newestTurn = attempt.turn;
   addBegin(cell.own, begin);
   if (begin.birth !== undefined) createCell(records, begin.birth, beganAt);
   if (begin.op < 0) cell.outsideSpawns++;
@@ -169,10 +219,24 @@ const readSettle = (
   if (cell !== undefined && operation !== undefined && operation.settle === undefined) {
     operation.settle = settle;
     operation.settledAt = frame.at;
+    records.settled = operation;
     addSettle(cell.own, settle);
+    addSums(records, cell, operation);
     readAnswer(cell, operation);
   }
   if (settle.ended !== undefined) endCell(records.cells.get(settle.ended.cell), frame.at, settle.ended.outcome);
+};
+
+const addSums = (
+  { cells }: RunRecords,
+  { sums, heard }: CellRecords,
+  { begin, beganAt, settle, settledAt }: OperationRecord,
+): void => {
+  sums.workedMs += settle?.ms ?? 0;
+  if (begin.do === 'receive') sums.waitedMs += settledAt - beganAt;
+  if (settle?.failure?.code === 'model_timeout') sums.modelTimedOut = true;
+  const child = begin.birth === undefined || settle?.ok !== true ? undefined : cells.get(begin.birth.cell);
+  if (child?.birth.spawned !== undefined) heard.add(child.birth.cell);
 };
 
 const readAnswer = (cell: CellRecords, operation: OperationRecord): void => {
@@ -202,10 +266,12 @@ const readLinks = (records: RunRecords, frame: Frame): void => {
   for (const link of frame.links ?? []) {
     const cell = records.cells.get(link.cell);
     for (const entry of link.entries) {
-      if (entry.way !== 'in' || cell === undefined || cell.received.has(entry.seq)) continue;
+      if (entry.way !== 'in' || cell === undefined || cell.isReleased || cell.received.has(entry.seq)) continue;
       const { other, seq } = entry;
       const reply = isFromOutside || other === 'outside' ? undefined : records.cells.get(other)?.lastReply;
-      cell.received.set(seq, { entry, content: contents.get(`${link.cell}/${seq}`), reply });
+      const received = { entry, content: contents.get(`${link.cell}/${seq}`), reply };
+      cell.received.set(seq, received);
+      if (entry.kind === 'history' || entry.kind === 'tools') cell.given.push(received);
     }
   }
 };

@@ -47,7 +47,19 @@ export const addUncertain = (tally: Tally, uncertain: Amounts): void => {
   tally.uncertain += uncertain.tokens ?? 0;
 };
 
-type TallyTree = { readonly own: Tally; readonly children: readonly TallyTree[] };
+/** `below`: what children used that are not listed any more. */
+type TallyTree = { readonly own: Tally; readonly below?: Tally | undefined; readonly children: readonly TallyTree[] };
+
+export const addTally = (total: Tally, more: Tally): void => {
+  total.inputTokens += more.inputTokens;
+  total.cacheReadTokens += more.cacheReadTokens;
+  total.cacheWriteTokens += more.cacheWriteTokens;
+  total.outputTokens += more.outputTokens;
+  total.nanoUsd = addOrNull(total.nanoUsd, more.nanoUsd);
+  total.steps += more.steps;
+  total.spawns += more.spawns;
+  total.uncertain += more.uncertain;
+};
 
 /** The cell's own tally plus its children's. `knownTotal` returns a child's total if it is already final. */
 export const sumTally = <T extends TallyTree & { readonly children: readonly T[] }>(
@@ -55,17 +67,8 @@ export const sumTally = <T extends TallyTree & { readonly children: readonly T[]
   knownTotal: (child: T) => Tally | undefined = () => undefined,
 ): Tally => {
   const total = { ...cell.own };
-  for (const child of cell.children) {
-    const below = knownTotal(child) ?? sumTally(child, knownTotal);
-    total.inputTokens += below.inputTokens;
-    total.cacheReadTokens += below.cacheReadTokens;
-    total.cacheWriteTokens += below.cacheWriteTokens;
-    total.outputTokens += below.outputTokens;
-    total.nanoUsd = addOrNull(total.nanoUsd, below.nanoUsd);
-    total.steps += below.steps;
-    total.spawns += below.spawns;
-    total.uncertain += below.uncertain;
-  }
+  if (cell.below !== undefined) addTally(total, cell.below);
+  for (const child of cell.children) addTally(total, knownTotal(child) ?? sumTally(child, knownTotal));
   return total;
 };
 

@@ -56,6 +56,10 @@ export class AccountsCheck {
     }
   }
 
+  release(cell: CellId): void {
+    this.#accounts.delete(cell);
+  }
+
   finish(): void {
     for (const { where, cell } of this.#overdrawn)
       if (cell.end !== undefined && cell.end.outcome.status !== 'budget')

@@ -2,12 +2,12 @@
 import { isSameJson, sha256 } from '#base';
 import type { RunId, CellId } from '#base';
 import { attachmentsIn } from '#contracts';
-import type { Frame, InheritedFiles, StoredAttachment, ToolResultValue } from '#contracts';
+import type { AuditProblem, Frame, InheritedFiles, StoredAttachment, ToolResultValue } from '#contracts';
 import { problemLocation } from './problems.ts';
-import type { AuditProblems } from './problems.ts';
+import type { AuditProblems, ProblemCode } from './problems.ts';
 import { inheritedBy, turnFiles } from './turn-files.ts';
 import { preview } from '#core/rules';
-import type { RunRecords } from './records.ts';
+import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
 export type FileSources = {
   readonly readBlob: (ref: string) => Promise<Uint8Array>;
@@ -16,16 +16,15 @@ export type FileSources = {
 };
 
 export const verifyFiles = async (
-  frames: readonly Frame[],
+  open: Frame | undefined,
   { readBlob, readRun }: FileSources,
   problems: AuditProblems,
 ): Promise<void> => {
-  const [open] = frames;
   if (open === undefined) return;
   const where = problemLocation(open);
   if ((open.contents ?? []).filter(({ kind }) => kind === 'file').length > 1)
     problems.add('crossing-content', where, 'it took over files twice');
-  const inherited = readInherited(frames, where, problems);
+  const inherited = readInherited(open, where, problems);
   if (inherited === null) return;
   const { files, outputs, run, frames: count } = inherited;
   for (const { name, sha256: hash, bytes } of [
@@ -42,9 +41,9 @@ export const verifyFiles = async (
     problems.add('crossing-content', where, `its files are not those that run ${run} left to "${agentOf(open)}"`);
 };
 
-const readInherited = (frames: readonly Frame[], where: string, problems: AuditProblems): InheritedFiles | null => {
+const readInherited = (open: Frame, where: string, problems: AuditProblems): InheritedFiles | null => {
   try {
-    const inherited = inheritedBy(frames);
+    const inherited = inheritedBy([open]);
     if (inherited === null || (Array.isArray(inherited.files) && Array.isArray(inherited.outputs))) return inherited;
   } catch {
     // Not JSON: reported below.
@@ -68,7 +67,7 @@ const agentOf = (open: Frame | undefined): string => (open?.record.type === 'ope
 // Checks that the store has every attached file unchanged.
 
 export const verifyAttachments = async (
-  [open]: readonly Frame[],
+  open: Frame | undefined,
   readBlob: ReadBlob,
   problems: AuditProblems,
 ): Promise<void> => {
@@ -98,23 +97,50 @@ const listAttachments = ({ contents }: Frame, where: string, problems: AuditProb
 
 type ReadBlob = (ref: string) => Promise<Uint8Array>;
 
-export const verifyOutputs = async ({ cells }: RunRecords, blob: ReadBlob, problems: AuditProblems): Promise<void> => {
-  for (const { birth, operations } of cells.values())
-    for (const { begin, settle } of operations.values())
-      if (settle?.ok === true && begin.name.startsWith('tool:'))
-        await verifyOutput(settle.value as ToolResultValue, {
-          where: outputLocation(birth.cell, begin.op),
-          blob,
-          problems,
-        });
-};
+type OutputProblem = AuditProblem & { readonly code: ProblemCode; readonly cell: number; readonly operation: number };
+
+export class OutputsCheck {
+  readonly #records: RunRecords;
+  readonly #readBlob: ReadBlob;
+  readonly #found: OutputProblem[] = [];
+
+  constructor(records: RunRecords, readBlob: ReadBlob) {
+    this.#records = records;
+    this.#readBlob = readBlob;
+  }
+
+  /** Undefined if the frame stores no output. */
+  next(frame: Frame): Promise<void> | undefined {
+    const { settled, cells } = this.#records;
+    const cell = cells.get(frame.cell);
+    if (cell === undefined || settled?.settle?.ok !== true || !settled.begin.name.startsWith('tool:')) return undefined;
+    const value = settled.settle.value as ToolResultValue | null;
+    return value?.output === undefined ? undefined : this.#verify(cell, settled, value);
+  }
+
+  async #verify({ birth, nth }: CellRecords, settled: OperationRecord, value: ToolResultValue): Promise<void> {
+    const add = (code: ProblemCode, where: string, message: string): void =>
+      void this.#found.push({ code, where, message, cell: nth, operation: settled.nth });
+    const where = outputLocation(birth.cell, settled.begin.op);
+    await verifyOutput(value, { where, blob: this.#readBlob, problems: { add } });
+  }
+
+  /** By cell, and then by operation. */
+  finish(problems: AuditProblems): void {
+    const inOrder = this.#found.toSorted((one, other) => one.cell - other.cell || one.operation - other.operation);
+    for (const { code, where, message } of inOrder) problems.add(code, where, message);
+  }
+}
 
 const outputLocation = (cell: CellId, op: number): string => `cell ${cell}, operation ${op}`;
 
-const verifyOutput = async (
-  value: ToolResultValue | null,
-  { where, blob, problems }: { readonly where: string; readonly blob: ReadBlob; readonly problems: AuditProblems },
-): Promise<void> => {
+type OutputContext = {
+  readonly where: string;
+  readonly blob: ReadBlob;
+  readonly problems: Pick<AuditProblems, 'add'>;
+};
+
+const verifyOutput = async (value: ToolResultValue | null, { where, blob, problems }: OutputContext): Promise<void> => {
   if (value?.output === undefined) return;
   const { name, ref, bytes, chars, shown } = value.output;
   const stored = await readStored(blob, ref);

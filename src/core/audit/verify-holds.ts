@@ -6,7 +6,7 @@ import type { CellId } from '#base';
 import type { Amounts, Frame, ModelReply, SegmentRecord, ViewChange } from '#contracts';
 import { isMadeBy } from '#core/rules';
 import { problemLocation } from './problems.ts';
-import type { AuditProblems } from './problems.ts';
+import type { AuditProblems, Check } from './problems.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 
 /** The sizes of a cell's prompt, as of its newest attempt. */
@@ -23,9 +23,9 @@ export const verifyHolds = (
   records: RunRecords,
   promptOf: (cell: CellId) => PromptSizes | undefined,
   problems: AuditProblems,
-): ((frame: Frame) => void) => {
+): Check => {
   const reported = new Map<CellId, ReportedUsage | null>();
-  return (frame) => {
+  const next = (frame: Frame): void => {
     const { record, attempt } = frame;
     const { holds: rules } = records;
     const cell = records.cells.get(frame.cell);
@@ -72,6 +72,7 @@ export const verifyHolds = (
     differs('tokens held', record.hold?.tokens, hold.tokens);
     differs('nano-dollars held', record.hold?.nanoUsd, hold.nanoUsd);
   };
+  return { next, release: (cell) => void reported.delete(cell) };
 };
 
 /** The caps of the cell, then those of each cell above it. */

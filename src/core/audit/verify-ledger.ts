@@ -20,7 +20,9 @@ export const verifyLedger = (records: RunRecords, problems: AuditProblems): ((fr
           problemLocation(frame, link.cell),
           'this ledger belongs to a cell that does not exist',
         );
-      chains.set(link.cell, verifyLink(frame, link, { chain: chains.get(link.cell), problems }));
+      // Each frame has its own copy of an id; there may be very many cells.
+      const cell = records.cells.get(link.cell)?.birth.cell ?? link.cell;
+      chains.set(cell, verifyLink(frame, link, { chain: chains.get(cell), problems }));
     }
     verifyContents(frame, problems);
   };

@@ -65,11 +65,10 @@ const isPossible: Readonly<Record<LimitName, (cell: CellRecords, limits: CellLim
   max_output_files: ({ lastReply }, limits) => limits.max_output_files < Infinity && requestedSteps(lastReply) > 0,
   max_output_size_bytes: ({ lastReply }, limits) =>
     limits.max_output_size_bytes < Infinity && requestedSteps(lastReply) > 0,
-  timeout_ms: (cell, limits) => sumOf(cell, ({ settle }) => settle?.ms ?? 0) >= limits.timeout_ms,
-  mailTimeout: (cell, limits) => sumOf(cell, waitedMs) >= limits.mailTimeout,
-  maxToolTurns: (cell, limits) =>
-    [...cell.operations.values()].some(({ attempt }) => (attempt?.turn ?? 0) > limits.maxToolTurns),
-  llmTimeout: (cell) => [...cell.operations.values()].some(({ settle }) => settle?.failure?.code === 'model_timeout'),
+  timeout_ms: ({ sums }, limits) => sums.workedMs >= limits.timeout_ms,
+  mailTimeout: ({ sums }, limits) => sums.waitedMs >= limits.mailTimeout,
+  maxToolTurns: ({ sums }, limits) => sums.newestTurn > limits.maxToolTurns,
+  llmTimeout: ({ sums }) => sums.modelTimedOut,
   contextTokensMax: (_cell, limits) => limits.contextTokensMax > 0,
   maxHops: (cell) => cell.birth.spawned !== undefined || cell.own.steps > 0,
   answersPerMinute: (cell) => cell.birth.spawned !== undefined || cell.own.steps > 0,
@@ -77,12 +76,6 @@ const isPossible: Readonly<Record<LimitName, (cell: CellRecords, limits: CellLim
   budget: () => true,
   deadline: () => true,
 };
-
-const sumOf = ({ operations }: CellRecords, ms: (operation: OperationRecord) => number): number =>
-  [...operations.values()].reduce((sum, operation) => sum + ms(operation), 0);
-
-const waitedMs = ({ begin, beganAt, settle, settledAt }: OperationRecord): number =>
-  begin.do === 'receive' && settle !== undefined ? settledAt - beganAt : 0;
 
 /** How many steps a reply asks for: each task of `gather` is one. */
 const requestedSteps = (reply: OperationRecord | undefined): number =>

@@ -190,11 +190,11 @@ const verifySettle = (frame: Frame, settle: SettleFrameRecord, { records, cell, 
 };
 
 const verifyDrained = (frame: Frame, { birth, operations }: CellRecords, problems: AuditProblems): void => {
-  for (const { begin, settle } of operations.values())
-    if (settle === undefined)
+  for (const operation of operations.values())
+    if (operation.settle === undefined)
       problems.add(
         'cell-ended',
-        problemLocation(frame, birth.cell, begin.op),
+        problemLocation(frame, birth.cell, operation.begin.op),
         'the cell ended before this operation settled',
       );
 };

@@ -15,7 +15,7 @@ import type {
 } from '#contracts';
 import { isMadeBy } from '#core/rules';
 import { problemLocation } from './problems.ts';
-import type { AuditProblems } from './problems.ts';
+import type { AuditProblems, Check } from './problems.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 import { handoverFault } from './verify-tasks.ts';
 
@@ -81,11 +81,11 @@ const lists = (one: CellRecords, other: CellRecords, { definitions }: RunRecords
 };
 
 /** Runs after the frame is read. */
-export const verifyMail = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
-  const delivered = new Set<string>();
-  const shown = new Set<string>();
+export const verifyMail = (records: RunRecords, problems: AuditProblems): Check => {
+  const delivered = new SeenEntries();
+  const shown = new SeenEntries();
   const waiting = new Set<string>();
-  return (frame) => {
+  const next = (frame: Frame): void => {
     verifyHandedOut(frame, waiting, problems);
     for (const content of frame.contents ?? [])
       if (content.kind === 'message' || content.kind === 'broadcast') {
@@ -95,7 +95,30 @@ export const verifyMail = (records: RunRecords, problems: AuditProblems): ((fram
     verifyReceive(frame, { records, delivered, problems });
     verifyShown(frame, { records, delivered, shown, problems });
   };
+  const release = (cell: CellId): void => {
+    delivered.release(cell);
+    shown.release(cell);
+  };
+  return { next, release };
 };
+
+/** Entries of ledgers, as numbers: a long-lived agent has very many. */
+class SeenEntries {
+  readonly #byCell = new Map<CellId, Set<number>>();
+
+  has(cell: CellId, seq: number): boolean {
+    return this.#byCell.get(cell)?.has(seq) === true;
+  }
+
+  add(cell: CellId, seq: number): void {
+    const seen = this.#byCell.get(cell) ?? new Set();
+    this.#byCell.set(cell, seen.add(seq));
+  }
+
+  release(cell: CellId): void {
+    this.#byCell.delete(cell);
+  }
+}
 
 /** Checks the sender, recipient and topic that the message states. */
 const contentFault = (
@@ -155,7 +178,7 @@ const verifyHandedOut = (frame: Frame, waiting: Set<string>, problems: AuditProb
       problems.add('operation-record', problemLocation(frame, frame.cell), `${id} was not waiting to be handed out`);
 };
 
-type CheckContext = { readonly records: RunRecords; readonly delivered: Set<string>; readonly problems: AuditProblems };
+type CheckContext = { readonly records: RunRecords; readonly delivered: SeenEntries; readonly problems: AuditProblems };
 
 /** A receive delivers messages from its own cell's mailbox, each once. */
 const verifyReceive = (frame: Frame, { records, delivered, problems }: CheckContext): void => {
@@ -172,9 +195,8 @@ const verifyReceive = (frame: Frame, { records, delivered, problems }: CheckCont
     const received = cell.received.get(seq);
     if (received?.entry.verdict !== 'granted' || !mailKinds.includes(received.entry.kind))
       problems.add('operation-record', where, `it delivers entry ${seq}, which is not mail`);
-    if (delivered.has(`${frame.cell}/${seq}`))
-      problems.add('operation-record', where, `it delivers entry ${seq} again`);
-    delivered.add(`${frame.cell}/${seq}`);
+    if (delivered.has(frame.cell, seq)) problems.add('operation-record', where, `it delivers entry ${seq} again`);
+    delivered.add(frame.cell, seq);
   }
 };
 
@@ -183,20 +205,21 @@ const mailKinds: readonly string[] = ['message', 'broadcast', 'result'];
 /** Mail is shown only after it was received, by the rules for mail, and once. */
 const verifyShown = (
   { attempt, cell, ...frame }: Frame,
-  { delivered, shown, problems }: CheckContext & { readonly shown: Set<string> },
+  { delivered, shown, problems }: CheckContext & { readonly shown: SeenEntries },
 ): void => {
   const added = attempt?.changes.flatMap((change) => ('add' in change ? change.add : [])) ?? [];
   for (const { origin, id } of added) {
     if (isMadeBy(origin.rule, 'task-messages'))
-      for (const source of origin.of) if (source.from === 'crossing') shown.add(`${cell}/${source.seq}`);
+      for (const source of origin.of) if (source.from === 'crossing') shown.add(cell, source.seq);
     if (!isMadeBy(origin.rule, 'mail', 'received')) continue;
     for (const source of origin.of) {
       if (source.from !== 'crossing') continue;
-      const key = `${cell}/${source.seq}`;
-      const fault = !delivered.has(key) ? 'mail that was never received' : shown.has(key) ? 'mail a second time' : null;
+      const { seq } = source;
+      const wasShown = shown.has(cell, seq);
+      const fault = !delivered.has(cell, seq) ? 'mail that was never received' : wasShown ? 'mail a second time' : null;
       if (fault !== null)
         problems.add('prompt-source', problemLocation({ ...frame, cell }), `segment ${id} shows ${fault}`);
-      shown.add(key);
+      shown.add(cell, seq);
     }
   }
 };

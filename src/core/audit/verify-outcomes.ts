@@ -167,9 +167,7 @@ const childFaults = (outcome: Outcome, parent: CellRecords, child: CellRecords):
   if (child.end === undefined) return [`it ended before "${name}", which it spawned`];
   const { status, missing, spawned = [] } = outcome;
   const entry = spawned.find(({ cell }) => cell === child.birth.cell);
-  const hasCrossed = [...parent.operations.values()].some(
-    ({ begin, settle }) => begin.birth?.cell === child.birth.cell && settle?.ok === true,
-  );
+  const hasCrossed = parent.heard.has(child.birth.cell);
   const isNamed = status !== 'completed' && missing.includes(name) && typeof entry?.why === 'string';
   const hasFinished = hasCrossed && isFinished(child.end.outcome);
   const wasStopped = isStopped(status);
@@ -184,10 +182,10 @@ const childFaults = (outcome: Outcome, parent: CellRecords, child: CellRecords):
 };
 
 /** Agents whose words the session had not read when it ended must be listed, each once. */
-const unheardFaults = ({ status, spawned = [] }: Outcome, { operations }: CellRecords): readonly string[] => {
+const unheardFaults = ({ status, spawned = [] }: Outcome, { mailClose }: CellRecords): readonly string[] => {
   const listed = spawned.map(({ cell }) => cell);
   const twice = new Set(listed).size < listed.length ? ['it lists an agent twice'] : [];
-  const closed = [...operations.values()].findLast(({ begin }) => begin.name === 'mail:close')?.settle;
+  const closed = mailClose?.settle;
   if (closed?.ok !== true || isStopped(status)) return twice;
   const { unheard } = closed.value as { readonly unheard: readonly CellId[] };
   return [

@@ -8,8 +8,9 @@ import { problemLocation } from './problems.ts';
 import type { ProblemCode, AuditProblems } from './problems.ts';
 import { applyAttempt, cellSources, startPrompt } from './rebuild-prompt.ts';
 import type { PromptChange, PromptState, RebuiltSegment } from './rebuild-prompt.ts';
-import { replyParts } from './records.ts';
+import { newMap, replyParts } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
+import { ReleasingMap } from './releasing-map.ts';
 
 /** A cell's prompt with its sizes as running sums, so that the audit of long sessions stays linear. */
 type CheckedPrompt = PromptState & {
@@ -28,7 +29,13 @@ type CheckedPrompt = PromptState & {
   newest: OperationRecord | undefined;
 };
 
-export const verifyPrompts = (records: RunRecords, problems: AuditProblems) => {
+type ViewChange = { readonly added: readonly SegmentRecord[]; readonly removed: readonly SegmentRecord[] };
+
+export const verifyPrompts = (
+  records: RunRecords,
+  problems: AuditProblems,
+  onView: (cell: CellRecords, change: ViewChange) => void = () => undefined,
+) => {
   const prompts = new Map<CellId, CheckedPrompt>();
   const count = { prompts: 0, promptBytes: 0, unattributedBytes: 0 };
   const next = (frame: Frame): void => {
@@ -38,20 +45,41 @@ export const verifyPrompts = (records: RunRecords, problems: AuditProblems) => {
     count.prompts++;
     count.promptBytes += attempt.bytes;
     if (cell === undefined) return void (count.unattributedBytes += attempt.bytes);
-    const prompt = prompts.get(frame.cell) ?? startCheckedPrompt();
+    const prompt = prompts.get(frame.cell) ?? startCheckedPrompt(records);
     prompts.set(frame.cell, prompt);
     const where = problemLocation(frame, frame.cell, record.type === 'begin' ? record.op : undefined);
     const problem = (code: ProblemCode, message: string) => problems.add(code, where, message);
-    verifyAttempt(prompt, attempt, { cell, records, problem });
+    const { added, removed } = verifyAttempt(prompt, attempt, { cell, records, problem });
+    onView(cell, {
+      added: added.map((segment) => segment.record),
+      removed: removed.flatMap((id) => prompt.segments.get(id)?.record ?? []),
+    });
+    releaseSegments(prompt, removed);
     verifyTurn(prompt.newest, attempt, problem);
     if (record.type === 'begin') prompt.newest = cell.operations.get(record.op);
     for (const id of prompt.unattributed) count.unattributedBytes += prompt.segments.get(id)?.record.bytes ?? 0;
   };
-  return { count, next, of: (cell: CellId) => prompts.get(cell) };
+  return {
+    count,
+    next,
+    of: (cell: CellId) => prompts.get(cell),
+    release: (cell: CellId) => void prompts.delete(cell),
+  };
 };
 
-const startCheckedPrompt = (): CheckedPrompt => ({
+/** The prompt and the context of a cell may be shared later. */
+const releaseSegments = ({ segments, charsOf, tokensOf }: CheckedPrompt, removed: readonly number[]): void => {
+  if (!(segments instanceof ReleasingMap)) return;
+  for (const id of removed) {
+    charsOf.delete(id);
+    tokensOf.delete(id);
+    segments.release(id, ({ record }: RebuiltSegment) => record.id !== 0 && record.category !== 'CONTEXT');
+  }
+};
+
+const startCheckedPrompt = (records: RunRecords): CheckedPrompt => ({
   ...startPrompt(),
+  segments: newMap(records),
   bytes: 0,
   chars: 0,
   charsOf: new Map(),
@@ -69,7 +97,11 @@ type CheckContext = {
   readonly problem: (code: ProblemCode, message: string) => void;
 };
 
-const verifyAttempt = (prompt: CheckedPrompt, attempt: Attempt, { cell, records, problem }: CheckContext): void => {
+const verifyAttempt = (
+  prompt: CheckedPrompt,
+  attempt: Attempt,
+  { cell, records, problem }: CheckContext,
+): PromptChange => {
   const change = applyAttempt(prompt, attempt, cellSources(records, cell));
   for (const fault of change.faults) problem('prompt-view', fault);
   for (const segment of change.added) {
@@ -83,6 +115,7 @@ const verifyAttempt = (prompt: CheckedPrompt, attempt: Attempt, { cell, records,
   verifySizes(prompt, attempt, { change, problem, holds: records.holds });
   verifyEarlierCalls(prompt, { change, problem });
   verifySchema(attempt, cellSources(records, cell).definition, problem);
+  return change;
 };
 
 /** Vendors refuse calls in a request without tools. */

@@ -14,35 +14,21 @@ import type {
   ModelReply,
   Question,
   QuestionResult,
-  RecordOf,
   ToolResultValue,
 } from '#contracts';
 import { approvalMark, preview } from '#core/rules';
+import { AskedQuestions } from './asked-questions.ts';
+import type { AskRecords, RulingFrame } from './asked-questions.ts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import type { BeginFrameRecord, CellRecords, RunRecords, SettleFrameRecord } from './records.ts';
-
-type RulingFrame = Frame & { readonly record: RecordOf<'ruling'> };
-
-type AskRecords = {
-  readonly question: Question;
-  readonly until: number;
-  readonly digest: Hash;
-  readonly rulings: RulingFrame[];
-  result: QuestionResult | null;
-  /** The hash of the arguments that were allowed. */
-  allowed: Hash | null;
-  usedBy: number | null;
-  /** It was allowed for the run that was forked, and its call had not begun there. */
-  forked: boolean;
-};
 
 type ListedTool = { readonly name: string; readonly source: string; readonly own: string; readonly approve?: Json };
 
 export class QuestionsCheck {
   readonly #records: RunRecords;
   readonly #problems: AuditProblems;
-  readonly #asked = new Map<string, AskRecords>();
+  readonly #asked: AskedQuestions;
   /** Rulings that cover later calls, by frame. */
   readonly #remembered = new Map<number, string>();
   readonly #listed = new Map<CellId, ListedTool[]>();
@@ -52,6 +38,12 @@ export class QuestionsCheck {
   constructor(records: RunRecords, problems: AuditProblems) {
     this.#records = records;
     this.#problems = problems;
+    this.#asked = new AskedQuestions(records);
+  }
+
+  release(cell: CellId): void {
+    this.#asked.release(cell);
+    this.#listed.delete(cell);
   }
 
   #verifyAsk(frame: Frame, begin: BeginFrameRecord, cell: CellRecords): void {
@@ -60,23 +52,11 @@ export class QuestionsCheck {
     if (question === undefined || until === undefined)
       return this.#problems.add('operation-record', where, 'a question without its text or its end');
     const { digest } = cell.birth;
-    const key = `${frame.cell}/${begin.op}`;
-    this.#asked.set(key, {
-      question,
-      until,
-      digest,
-      rulings: [],
-      result: null,
-      allowed: null,
-      usedBy: null,
-      forked: false,
-    });
+    this.#asked.add(frame.cell, begin.op, { question, until, digest });
     if (question.argsHash !== hashOf(question.args))
       this.#problems.add('question-asked', where, 'the hash of its arguments is another one');
     // A second question about the same call shows what the first one allowed.
-    const wasWritten = [...this.#asked].some(
-      ([id, { allowed }]) => id.startsWith(`${frame.cell}/`) && allowed === question.argsHash,
-    );
+    const wasWritten = this.#asked.wasAllowed(frame.cell, question.argsHash);
     if (!isCalled(cell, question) && !wasWritten)
       this.#problems.add('question-asked', where, 'its model made no such call');
     const { unknown } = question;
@@ -105,10 +85,10 @@ export class QuestionsCheck {
   }
 
   /** The tools of its client, with the time for a call: those of its definition, and those that crossed since. */
-  #clientTools({ birth, received }: CellRecords): ReadonlyMap<string, number> {
+  #clientTools({ birth, given: crossed }: CellRecords): ReadonlyMap<string, number> {
     const { client = {}, tools = [] } = this.#records.definitions.get(birth.digest) ?? {};
     const all = new Map(Object.entries(client));
-    for (const { entry, content } of received.values()) {
+    for (const { entry, content } of crossed) {
       if (entry.kind !== 'tools' || entry.verdict !== 'granted' || content === undefined) continue;
       const given = JSON.parse(content) as GivenTools;
       for (const { name } of given.tools)
@@ -120,7 +100,7 @@ export class QuestionsCheck {
   #verifyRuling(frame: RulingFrame): void {
     const { op, by, right, verdict, argsHash, args, remember, reason } = frame.record;
     const where = problemLocation(frame, frame.cell, op);
-    const ask = this.#asked.get(`${frame.cell}/${op}`);
+    const ask = this.#asked.find(frame.cell, op);
     if (ask === undefined) return this.#problems.add('question-ruling', where, 'nothing was asked');
     const { question, rulings, until } = ask;
     const { by: named, not } = question.rule ?? {};
@@ -183,7 +163,7 @@ export class QuestionsCheck {
   /** A call that a question preceded. */
   #verifyAllowed(frame: Frame, begin: BeginFrameRecord, no: number): void {
     const where = problemLocation(frame, frame.cell, begin.op);
-    const ask = this.#asked.get(`${frame.cell}/${no}`);
+    const ask = this.#asked.find(frame.cell, no);
     if (ask === undefined || ask.result === null)
       return this.#problems.add('question-call', where, 'the question that it names has not been answered');
     if (ask.forked) this.#problems.add('question-call', where, 'its question was answered for another run');
@@ -200,7 +180,7 @@ export class QuestionsCheck {
   /** Answers belong to the run that asked. */
   #forgetAnswers(): void {
     this.#remembered.clear();
-    for (const ask of this.#asked.values()) {
+    for (const ask of this.#asked.all()) {
       if (ask.result === null) ask.rulings.length = 0;
       else if (ask.usedBy === null && ask.allowed !== null && ask.question.why === 'tool') ask.forked = true;
     }
@@ -209,7 +189,7 @@ export class QuestionsCheck {
   #verifyCall(frame: Frame, settle: SettleFrameRecord, begin: BeginFrameRecord, cell: CellRecords): void {
     const where = problemLocation(frame, frame.cell, begin.op);
     const ask = begin.about?.['ask'];
-    const asked = typeof ask === 'number' ? this.#asked.get(`${frame.cell}/${ask}`) : undefined;
+    const asked = typeof ask === 'number' ? this.#asked.find(frame.cell, ask) : undefined;
     if (asked?.question.why === 'client') return this.#verifyResult(frame, settle, asked);
     const allowed = asked?.allowed ?? null;
     const code = settle.failure?.code;
@@ -254,6 +234,7 @@ export class QuestionsCheck {
     if (record.type === 'open' || record.type === 'fork') this.#asker = record.caller ?? 'operator';
     const cell = this.#records.cells.get(frame.cell);
     if (cell === undefined) return;
+    if (frame.attempt !== undefined) this.#asked.releaseAnswered(frame.cell);
     if (record.type === 'ruling') return this.#verifyRuling(frame as RulingFrame);
     if (record.type === 'begin') {
       if (record.do === 'ask') return this.#verifyAsk(frame, record, cell);
@@ -263,7 +244,7 @@ export class QuestionsCheck {
     }
     if (record.type !== 'settle') return;
     const begin = cell.operations.get(record.op)?.begin;
-    const ask = this.#asked.get(`${frame.cell}/${record.op}`);
+    const ask = this.#asked.find(frame.cell, record.op);
     if (ask !== undefined) return this.#verifyEnd(frame, record, ask);
     if (begin === undefined) return;
     if (begin.name.startsWith('tools:') && record.ok) noteListed(this.#listed, frame.cell, begin.name, record.value);

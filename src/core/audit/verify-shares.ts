@@ -60,7 +60,7 @@ const callerPrompt = (definition: AgentDefinition | undefined, shown: PromptStat
 
 /** The context that the caller itself received, whether its model has seen it yet or not. */
 const callerContext = (caller: CellRecords | undefined): readonly string[] =>
-  [...(caller?.received.values() ?? [])].flatMap(({ entry, content = '' }) => {
+  (caller?.given ?? []).flatMap(({ entry, content = '' }) => {
     if (entry.kind !== 'history' || entry.verdict !== 'granted') return [];
     const resolved = [{ from: 'crossing', kind: entry.kind, content }] as const;
     return decodeHistory(content).entries.flatMap(({ category }, place) =>
@@ -72,8 +72,10 @@ const callerContext = (caller: CellRecords | undefined): readonly string[] =>
 
 /** The CONTEXT messages that the model was shown, as JSON, whether still in view or not. */
 const contextMessages = (prompt: PromptState | undefined): readonly string[] =>
-  [...(prompt?.segments.values() ?? [])].flatMap(({ record, part }) =>
-    part !== undefined && 'message' in part && record.category === 'CONTEXT'
-      ? [JSON.stringify({ category: record.category, text: partText(part) })]
-      : [],
-  );
+  [...(prompt?.segments.values() ?? [])].flatMap((segment) => {
+    if (segment.record.category !== 'CONTEXT') return [];
+    const { part } = segment;
+    return part !== undefined && 'message' in part
+      ? [JSON.stringify({ category: 'CONTEXT', text: partText(part) })]
+      : [];
+  });

@@ -19,7 +19,7 @@ import type {
 import { followTasks, isFinal, missingTasks, missingSection, resultsText } from '#core/tasks';
 import type { TeamState } from '#core/tasks';
 import { problemLocation } from './problems.ts';
-import type { AuditProblems } from './problems.ts';
+import type { AuditProblems, Check } from './problems.ts';
 import type { RunRecords } from './records.ts';
 
 type CrossingStatement = { readonly from: CrossingEnd; readonly to: CrossingEnd; readonly entry: LedgerEntry };
@@ -59,10 +59,10 @@ const isTeam = ({ cells, definitions }: RunRecords, end: CrossingEnd): boolean =
 };
 
 /** Runs after the frame is read. */
-export const verifyTasks = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
+export const verifyTasks = (records: RunRecords, problems: AuditProblems): Check => {
   const fold = followTasks();
   const observed: ObservedTasks = { taskByMessage: new Map(), mail: new Map(), goals: new Set() };
-  return (frame) => {
+  const next = (frame: Frame): void => {
     const { record } = frame;
     const birth = record.type === 'begin' ? record.birth : undefined;
     const team = birth?.parent == null ? undefined : fold.get(birth.parent);
@@ -80,6 +80,13 @@ export const verifyTasks = (records: RunRecords, problems: AuditProblems): ((fra
       for (const fault of outcomeFaults(ended.outcome, endedTeam, records))
         problems.add('outcome-answer', problemLocation(frame, ended.cell), fault);
   };
+  const release = (cell: CellId): void => {
+    if (fold.get(cell) === undefined) return;
+    fold.release(cell);
+    for (const known of [observed.taskByMessage, observed.mail])
+      for (const key of known.keys()) if (key.startsWith(`${cell}/`)) known.delete(key);
+  };
+  return { next, release };
 };
 
 /** Collected so far: the task each message was handed to, the mail of each team, and the goals set by forks. */

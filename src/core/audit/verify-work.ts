@@ -7,7 +7,7 @@ import type { CellId } from '#base';
 import { decodeMail } from '#contracts';
 import type { CrossingEnd, Frame, Mail, ModelReply, ReceiveResult } from '#contracts';
 import { problemLocation } from './problems.ts';
-import type { AuditProblems } from './problems.ts';
+import type { AuditProblems, Check } from './problems.ts';
 import { answersInJson, checkedJson, holdsText, isAnswerCheck, isLastAnswer, replyText } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
@@ -36,14 +36,14 @@ type CheckContext = {
   readonly report: (message: string) => void;
 };
 
-export const verifyWork = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
+export const verifyWork = (records: RunRecords, problems: AuditProblems): Check => {
   const works = new Map<CellId, Work>();
   const workOf = ({ birth }: CellRecords): Work => {
     const found = works.get(birth.cell) ?? firstWork(birth.parent ?? 'outside');
     works.set(birth.cell, found);
     return found;
   };
-  return (frame) => {
+  const next = (frame: Frame): void => {
     const { record } = frame;
     const cell = records.cells.get(frame.cell);
     if (cell !== undefined && isResident(cell, records)) {
@@ -61,6 +61,7 @@ export const verifyWork = (records: RunRecords, problems: AuditProblems): ((fram
       problems.add('outcome-answer', problemLocation(frame, ended), 'its output was not written for its caller');
     works.delete(endedCell.birth.cell);
   };
+  return { next };
 };
 
 /** A team that receives mail has no model and answers nobody. */

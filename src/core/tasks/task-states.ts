@@ -36,6 +36,8 @@ export type TaskFold = {
   /** The tasks that changed with this frame, in their new state, with their team's cell. */
   next(frame: Frame): readonly { readonly cell: CellId; readonly task: Task }[];
   get(cell: CellId): TeamState | undefined;
+  /** Forgets a team that has ended. */
+  release(cell: CellId): void;
   readonly teams: ReadonlyMap<CellId, TeamState>;
 };
 
@@ -67,6 +69,7 @@ export const followTasks = (): TaskFold => {
       return [...state.changed].map(([task, cell]) => ({ cell, task: { ...task } }));
     },
     get: (cell) => state.teams.get(cell),
+    release: (cell) => void state.teams.delete(cell),
     teams: state.teams,
   };
 };

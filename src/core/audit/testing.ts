@@ -1,0 +1,2 @@
+// What only tests use of this room.
+export { auditInMemory } from './audit-run.ts';
