@@ -41,6 +41,8 @@ const withRun = async () => {
   const workspace = newWorkspace();
   const { cloister } = await openTalk({ workspace, agents, says });
   const { run } = await takeTurn({ cloister }, 'Write.', { conversation: 'trip' });
+  // Makes the copy of the output.
+  await cloister.rebuild(run);
   const { cells } = await cloister.show(run);
   const folder = join(workspace, 'runs', run, cells[0]!.cell, 'outputs');
   const output = (await cloister.transcript(run)).cells.length > 0 ? 'dump_001.txt' : '';

@@ -30,6 +30,7 @@ const withRuns = async () => {
   const runs = [];
   for (const name of ['one', 'two'])
     runs.push((await takeTurn({ cloister }, `Hello ${name}.`, { conversation: name })).run);
+  for (const run of runs) await cloister.rebuild(run);
   expect(await cloister.storage.audit()).toEqual({ ok: true, problems: [], leftovers: [] });
   await cloister.close();
   return { workspace, runs };

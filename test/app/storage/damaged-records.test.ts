@@ -9,7 +9,7 @@ import type { Agent, Cloister } from 'cloister';
 import { CloisterError, errorCatalogue, sha256 } from '#base';
 import { runCli } from '#headends/cli';
 import { CommandAgents } from '../../../src/app/command-agents.ts';
-import { noTail, recordHash } from '#testing/adapters/stores';
+import { noTail, recordHash, unpackRecord } from '#testing/adapters/stores';
 import { rehearse } from '#testkit';
 import { testSeed } from '../../test-seed.ts';
 import { newWorkspace } from '../conversations-driver.ts';
@@ -128,7 +128,7 @@ const withOtherByte = (bytes: Uint8Array, draw: Draw): Uint8Array => {
 const rehash = (database: DatabaseSync, run: string): void => {
   let hash: string = noTail.hash;
   for (const { no, body } of database.prepare('SELECT no, body FROM frames WHERE run = ? ORDER BY no').all(run)) {
-    hash = recordHash(hash, String(body));
+    hash = recordHash(hash, String(unpackRecord(body)));
     database.prepare('UPDATE frames SET hash = ? WHERE run = ? AND no = ?').run(hash, run, no!);
   }
   database.prepare('UPDATE runs SET head = ? WHERE run = ?').run(hash, run);
@@ -148,14 +148,15 @@ const damages: Readonly<Record<string, (workspace: string, database: DatabaseSyn
   'a record, with hashes that fit': (workspace, database, draw) => {
     rmSync(join(workspace, 'heads'), { recursive: true });
     const { run, no, body } = draw.of(database.prepare('SELECT run, no, body FROM frames').all());
-    const changed = withOtherValue(String(body), draw);
+    const changed = withOtherValue(String(unpackRecord(body)), draw);
     database.prepare('UPDATE frames SET body = ? WHERE run = ? AND no = ?').run(changed, run!, no!);
     rehash(database, String(run));
   },
   'a record': (_, database, draw) => {
     const { run, no, body } = draw.of(database.prepare('SELECT run, no, body FROM frames').all());
-    const changed = Buffer.from(withOtherByte(Buffer.from(String(body)), draw)).toString();
-    database.prepare('UPDATE frames SET body = ? WHERE run = ? AND no = ?').run(changed, run!, no!);
+    const changed = withOtherByte(Buffer.from(body instanceof Uint8Array ? body : String(body)), draw);
+    const stored = body instanceof Uint8Array ? Buffer.from(changed) : Buffer.from(changed).toString();
+    database.prepare('UPDATE frames SET body = ? WHERE run = ? AND no = ?').run(stored, run!, no!);
   },
   'a record of the workspace log, with hashes that fit': (workspace, database, draw) => {
     rmSync(join(workspace, 'heads'), { recursive: true });
