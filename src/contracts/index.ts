@@ -261,7 +261,7 @@ export type {
 export { readsAllRuns } from './agent-service.ts';
 export type { CallerConversation, CallerConversationReport, CallerConversations } from './agent-service.ts';
 export type { CallerTurn } from './caller-conversation.ts';
-export type { CallerDeletion, CallerStorage } from './caller-storage.ts';
+export type { CallerDeletion, CallerStorage, OperatorStorage } from './caller-storage.ts';
 export type { Inbox, InboxItem, OpenQueue } from './inbox.ts';
 export type { AgentFacts, AgentTopology, TopologyCheck, TopologyEdge } from './agent-service.ts';
 export type { ListedRun, RunListQuery, RunLogFacts, RunPage } from './agent-service.ts';

@@ -16,11 +16,21 @@ const turn = {
   versions: ['r0' as RunId, 'r1' as RunId],
 } as const;
 
+const noDeletion = { tombstones: [], archives: [], conversations: [], left: [], otherFiles: [], space: null };
+
 export const noStudio: Pick<
   AgentService,
   'accounts' | 'conversations' | 'deadLetters' | 'retryRun' | 'storage' | 'topology'
 > = {
-  storage: { delete: async (_caller, run) => [run as RunId] },
+  storage: {
+    delete: async (_caller, run) => [run as RunId],
+    asOperator: () => ({
+      export: async () => Buffer.from('archive'),
+      archive: async () => noDeletion,
+      restore: async () => undefined,
+      forget: async () => noDeletion,
+    }),
+  },
   accounts: {
     own: async ({ name }) => ({
       name,

@@ -109,6 +109,7 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   ]),
   leak('an MCP session accepts messages of all callers', ['mcp-session-of-caller', 'if ($(test.left)) $(consequent)']),
   leak('the tokens of the server are shown to every caller', ['accounts-operator', '']),
+  leak('every caller can export the runs of all', ['storage-of-operators', '']),
   leak(
     'a list of conversations includes those of all callers',
     ['conversations-of-caller', 'const $(declarations.0.id) = all;'],

@@ -1,17 +1,19 @@
 // What callers do with their recorded runs.
 //
 //   deletion-by-caller. A caller deletes its own runs only, and neither sees nor touches what others have made of them.
+//   storage-of-operators. Archives, and everything of a caller, are for operators; for anybody else there is no such thing.
 //   deletion-keeps-allowance. What counts for the caller's allowance now stays: the sum is read from the runs.
 import { CloisterError, omitUndefined } from '#base';
 import type { RunId } from '#base';
-import type { Caller, CallerDeletion, CallerRun, CallerStorage, Cloister } from '#contracts';
+import { callerPrefix } from '#contracts';
+import type { Caller, CallerDeletion, CallerRun, CallerStorage, Cloister, OperatorStorage } from '#contracts';
 import type { Allowances } from './allowances.ts';
 import { ownerOf } from './caller-runs.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
 type CallerStoragePorts = {
   readonly cloister: Pick<Cloister, 'storage'>;
-  readonly tokens: Pick<TokenRegistry, 'actingEntry'>;
+  readonly tokens: Pick<TokenRegistry, 'actingEntry' | 'requireEntry'>;
   readonly allowances: Pick<Allowances, 'period'>;
   readonly find: (caller: Caller, run: string) => Promise<CallerRun>;
 };
@@ -43,6 +45,28 @@ export class LocalCallerStorage implements CallerStorage<Caller> {
     }
     const { tombstones } = await remove({ dryRun: false });
     return tombstones.map((one) => one.run);
+  }
+
+  asOperator(caller: Caller): OperatorStorage {
+    const { cloister, tokens } = this.#ports;
+    // probe: storage-of-operators
+    if (tokens.requireEntry(caller).operator !== true) throw new CloisterError('route_unknown');
+    const { storage } = cloister;
+    const by = caller.name;
+    const acting = (): typeof storage => {
+      tokens.actingEntry(caller);
+      return storage;
+    };
+    return {
+      export: (run) => storage.export(run),
+      archive: async (run, options) => acting().archive([run], { by, ...omitUndefined(options) }),
+      restore: async (run) => acting().restore(run, { by }),
+      forget: async (whose, conversation, options) => {
+        const name = conversation === null ? '' : callerPrefix(whose) + conversation.name;
+        const selection = conversation === null ? { caller: whose } : { conversation: { ...conversation, name } };
+        return acting().delete(selection, { by, withLater: true, ...omitUndefined(options) });
+      },
+    };
   }
 }
 

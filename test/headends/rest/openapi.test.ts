@@ -231,6 +231,10 @@ test('every answer matches its schema', async () => {
     ['POST', '/v1/runs/{run}/retry', '/v1/runs/r1/retry', {}],
     ['GET', '/v1/conversations', '/v1/conversations?agent=writer', {}],
     ['GET', '/v1/conversations/{agent}/{conversation}', '/v1/conversations/writer/trip?limit=1', {}],
+    ['DELETE', '/v1/callers/{caller}', '/v1/callers/ana?dryRun=true', {}],
+    ['DELETE', '/v1/callers/{caller}/conversations/{agent}/{name}', '/v1/callers/ana/conversations/writer/trip', {}],
+    ['POST', '/v1/runs/{run}/archive', '/v1/runs/r1/archive?why=old', {}],
+    ['POST', '/v1/runs/{run}/restore', '/v1/runs/r1/restore', {}],
     ['DELETE', '/v1/conversations/{agent}/{conversation}', '/v1/conversations/writer/trip?force=true', {}],
     ['GET', '/v1/dead-letters', '/v1/dead-letters?runs=5', {}],
     ['POST', '/v1/runs/{run}/replay', '/v1/runs/r1/replay', {}],
@@ -268,7 +272,7 @@ test('every answer matches its schema', async () => {
   const { responses: ofResume } = document.paths['/v1/runs/{run}/resume']!['post']!;
   fits(document, ofResume[resumed.status]!.content!['application/json']!.schema, resumed.body);
   described.add('POST /v1/runs/{run}/resume');
-  const noJson = ['GET /v1/runs/{run}/attachments/{sha256}'];
+  const noJson = ['GET /v1/runs/{run}/attachments/{sha256}', 'GET /v1/runs/{run}/export'];
   expect([...described, ...noJson].sort()).toEqual(
     [...new Set(rest.map((route) => addressOf(route).replace(/^\w+/u, (method) => method.toUpperCase())))].sort(),
   );
