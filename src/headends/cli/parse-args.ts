@@ -98,7 +98,7 @@ const buildProgram = (
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print help for a command')
     .addHelpText('after', helpEnd)
-    // Otherwise options are given to the first command that knows them, not to the one that they follow.
+    // Options after the name of a command are its own, also if the command has others below it.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({

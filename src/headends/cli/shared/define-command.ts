@@ -104,7 +104,7 @@ export const defineCommand = <A extends object = object, O extends object = obje
     for (const [name, below] of Object.entries(spec.commands ?? {})) below.build(command.command(name), take);
     if (ownHelp !== undefined) command.helpOption(false).option('-h, --help', ownHelp.about);
     command.action((...taken: readonly unknown[]) => {
-      const flags = taken[named.length] as Readonly<Record<string, unknown>>;
+      const flags = withOptionsAbove(taken[named.length + 1] as Command);
       const { json = false, verbose = false, jsonl = false, help = false } = flags as Partial<Record<string, boolean>>;
       const given = {
         ...Object.fromEntries(named.map(([name, { absent }], at) => [name, taken[at] ?? absent])),
@@ -136,6 +136,15 @@ export const defineGroup = (spec: {
     for (const [name, below] of Object.entries(spec.commands)) below.build(command.command(name), take);
   },
 });
+
+/** `runs --workspace w delete last` means the workspace, too: an option before the name of a command below holds for that. */
+const withOptionsAbove = (command: Command): Readonly<Record<string, unknown>> => {
+  const flags: Record<string, unknown> = { ...command.opts() };
+  const { parent } = command;
+  for (const [key, value] of Object.entries(parent?.opts() ?? {}))
+    if (parent?.getOptionValueSource(key) === 'cli' && command.getOptionValueSource(key) !== 'cli') flags[key] = value;
+  return flags;
+};
 
 /** `--no-open` is read as `open: false`. */
 const negatedFlag = (flags: Readonly<Record<string, unknown>>, key: string): boolean | undefined => {
