@@ -55,7 +55,7 @@ export class KeyedRequests {
       const only = { run: await this.#runOf(caller, request), requestHash };
       // However long that takes. If it fails, this request tries itself.
       await this.#starting.get(only.run)?.catch(() => undefined);
-      const found = await this.#serveAgain(caller, only);
+      const found = await this.#serveAgain(caller, only, request.stream === true);
       if (found !== null) return found;
       if (this.#starting.has(only.run)) continue;
       const starting = startNew(only);
@@ -122,10 +122,11 @@ export class KeyedRequests {
     return servedFromReport(await found.report({ details: options.events?.details === true }), caller);
   }
 
-  /** Null if there is no such run. Rejects with `key_reused`, or with `run_owned` if another process runs it. */
+  /** Null if there is no such run. Rejects with `key_reused`. If another process runs it, there is only a receipt, and nothing to read. */
   async #serveAgain(
     caller: Caller,
     { run, requestHash }: OnlyRun & { readonly run: RunId },
+    isRead: boolean,
   ): Promise<ServedRun | null> {
     const { cloister, clients, findActive, resume } = this.#ports;
     const active = findActive(run);
@@ -138,7 +139,8 @@ export class KeyedRequests {
     if (summary === undefined) return this.#unlessDeleted(run);
     const report = await cloister.show(run, { sees: caller.sees ?? 'answers' });
     checkSameRequest(run, report.requestHash, requestHash);
-    return summary.state === 'interrupted' ? resume(caller, run) : servedFromReport(report, caller);
+    if (summary.state === 'interrupted') return resume(caller, run);
+    return summary.state === 'ended' || isRead ? servedFromReport(report, caller) : receiptOf(report);
   }
 
   /** What was deleted is not run again: whoever sent the request may have asked for the deletion. Rejects with `key_reused`. */
@@ -156,6 +158,7 @@ const hashRequest = ({
   key: _key,
   lastingKey: _lasting,
   stream: _stream,
+  details: _details,
   readsEvents: _reads,
   ...request
 }: AgentRequest): Hash => sha256(canonicalJson(JSON.parse(JSON.stringify(request, bytesAsHash)) as Json));
@@ -166,12 +169,33 @@ const checkSameRequest = (run: string, recorded: string | null, requestHash: str
   if (recorded !== requestHash) throw new CloisterError('key_reused', `It belongs to run ${run}.`);
 };
 
+const runsElsewhere = (run: RunId): CloisterError =>
+  new CloisterError('run_owned', `Run ${run} is running in another process.`, { retryAfterMs: 1_000 });
+
+/** Of a run of another process, for a client that wants to know its id. Whoever waits for more gets `run_owned`. */
+const receiptOf = ({ run, agent, startedAt }: RunReport): ServedRun => {
+  const outcome = Promise.reject(runsElsewhere(run));
+  outcome.catch(() => undefined);
+  const nothing = async function* (): AsyncGenerator<never> {
+    await outcome;
+  };
+  return {
+    run,
+    agent,
+    startedAt,
+    outcome,
+    events: nothing,
+    pieces: nothing,
+    causes: async () => undefined,
+    cancel: () => undefined,
+  };
+};
+
 /** A run that has ended, as if it had just been run. Throws `run_owned`. */
 const servedFromReport = (report: RunReport, { sees }: Caller): ServedRun => {
   const { run, agent, startedAt, causes, events } = report;
   const [root] = report.cells;
-  if (root?.outcome == null)
-    throw new CloisterError('run_owned', `Run ${run} is running in another process.`, { retryAfterMs: 1_000 });
+  if (root?.outcome == null) throw runsElsewhere(run);
   const outcome = outcomeAsSeen({ ...root.outcome, run, cell: root.cell }, sees);
   return {
     run,

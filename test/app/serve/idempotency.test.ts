@@ -74,6 +74,7 @@ test('every protocol takes a key, also for a stream', async () => {
   const { post, model } = await serve(workspaceFor());
   const messages = [{ role: 'user', content: 'Go.' }];
   for (const [path, body] of [
+    ['/v1/lead', { input: 'Go.' }],
     ['/v1/chat/completions', { model: 'lead', messages }],
     ['/v1/responses', { model: 'lead', input: 'Go.' }],
     ['/v1/messages', { model: 'lead', max_tokens: 10, messages }],
@@ -83,6 +84,21 @@ test('every protocol takes a key, also for a stream', async () => {
     expect([path, one.status, two.status, model.requests.length - before]).toEqual([path, 200, 200, 1]);
     expect(two.text).toContain('Yes.');
   }
+});
+
+test('while another process runs it, a key gives the same receipt; whoever waits for the answer is told to try later', async () => {
+  const workspace = workspaceFor();
+  const [here, there] = [
+    await serve(workspace, rehearse([{ reply: { text: 'Yes.', delayMs: 5_000 } }])),
+    await serve(workspace),
+  ];
+  const body = { input: 'Go.', wait: false };
+  const replies = [await here.post('/v1/lead', 'k1', body), await there.post('/v1/lead', 'k1', body)];
+  expect(replies.map(({ status }) => status)).toEqual([202, 202]);
+  expect(replies[1]!.text).toBe(replies[0]!.text);
+  expect(await there.post('/v1/lead', 'k1', { input: 'Go.' })).toMatchObject({ status: 409 });
+  expect(await there.post('/v1/lead', 'k1', { input: 'Go.', stream: true })).toMatchObject({ status: 409 });
+  await here.post(`/v1/runs/${runOf(replies[0]!.text)}/cancel`, null, {});
 });
 
 test('over MCP, a key comes with the call', async () => {
