@@ -31,7 +31,6 @@ export {
   limitNames,
   limitSentence,
   isDetailOfAnswer,
-  isRecordedCode,
   publicFailure,
   recordedFailure,
 } from './errors/index.ts';

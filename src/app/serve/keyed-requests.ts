@@ -177,7 +177,7 @@ const receiptOf = ({ run, agent, startedAt }: RunReport): ServedRun => {
   const outcome = Promise.reject(runsElsewhere(run));
   outcome.catch(() => undefined);
   const nothing = async function* (): AsyncGenerator<never> {
-    await outcome;
+    yield await outcome;
   };
   return {
     run,

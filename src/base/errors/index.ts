@@ -43,7 +43,7 @@ export const publicFailure = (failure: Failure): PublicFailure => {
 };
 
 /** Whether the log of a run can hold this code: formats name those that it can. */
-export const isRecordedCode = (code: ErrorCode): boolean => !Object.hasOwn(storageErrors, code);
+const isRecordedCode = (code: ErrorCode): boolean => !Object.hasOwn(storageErrors, code);
 
 /** What a log holds of an error that a tool or a model threw; null if that is not one of its own. */
 export const recordedFailure = (error: unknown): Failure | null =>
