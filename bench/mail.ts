@@ -4,7 +4,7 @@ import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
-import type { Agent, Frame, RunPorts } from '#contracts';
+import type { Agent, Frame, RunLog, RunPorts } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import { buildAgent, startRun } from '#core/orchestration';
 import type { Benchmark, Line } from './benchmark.ts';
@@ -18,11 +18,11 @@ const residents = 5_000;
 const agent = (name: string, more: object = {}): Agent =>
   buildAgent({ name, description: 'Talks.', prompt: 'Talk.', messages: ['writer', 'reader'], ...more }, null);
 
-const createWorld = (): RunPorts => {
+const createWorld = (log?: RunLog): RunPorts => {
   let ids = 0;
   return {
     run: 'be4c40000001' as RunId,
-    log: { append: () => undefined, durable: () => undefined, close: async () => undefined },
+    log: log ?? { append: () => undefined, durable: () => undefined, close: async () => undefined },
     clock: { now: () => 0, timer: () => () => undefined },
     ids: { random: () => String(++ids).padStart(12, '0') },
     workspaces: memoryCellFolders(),
@@ -35,8 +35,8 @@ const createWorld = (): RunPorts => {
 };
 
 /** Two cells of one run that can message each other. */
-const twoCells = () => {
-  const world = createWorld();
+const twoCells = (log?: RunLog) => {
+  const world = createWorld(log);
   const run = new LocalRun(world, async () => Promise.reject(new Error('no children')), 0);
   const cellOf = (name: string): LocalContext => {
     const cell = `${name}-1` as CellId;
@@ -57,8 +57,9 @@ const twoCells = () => {
   return { writer: cellOf('writer'), reader: cellOf('reader') };
 };
 
-export const sendThroughLedger = async (text: string, count = messages): Promise<void> => {
-  const { writer, reader } = twoCells();
+/** `log`: where its records go; by default they are dropped. */
+export const sendThroughLedger = async (text: string, count = messages, log?: RunLog): Promise<void> => {
+  const { writer, reader } = twoCells(log);
   let read = 0;
   for (let sent = 0; sent < count; sent += readAtOnce) {
     for (let nth = sent; nth < sent + readAtOnce; nth++)
@@ -75,6 +76,7 @@ export const sendThroughLedger = async (text: string, count = messages): Promise
     // A session does the same once its model has been shown the messages.
     for (const seq of settled.value.messages) reader.receivedCrossings.forgetMail(seq);
     read += settled.value.messages.length;
+    if (sent % 4_000 === 0) await log?.durable();
   }
   if (read !== count) throw new Error(`${read} of ${count} messages were read.`);
 };

@@ -13,6 +13,7 @@ import { importBenchmark } from './import.ts';
 import { inFlightBenchmark } from './in-flight.ts';
 import { longSessionsBenchmark } from './long-sessions.ts';
 import { mailBenchmark } from './mail.ts';
+import { mailReportsBenchmark } from './mail-reports.ts';
 import { oneToolBenchmark } from './one-tool.ts';
 import { questionsBenchmark } from './questions.ts';
 import { residentBenchmark } from './resident.ts';
@@ -50,6 +51,7 @@ const benchmarks: readonly Benchmark[] = [
   windowBenchmark,
   checkpointBenchmark,
   mailBenchmark,
+  mailReportsBenchmark,
   questionsBenchmark,
   teamsBenchmark,
   stallsBenchmark,

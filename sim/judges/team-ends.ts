@@ -1,6 +1,6 @@
 // Every task ends in one final state, which all sources report the same. A team reports what it has and what is missing.
 import type { Envelope, Outcome, Task } from '#contracts';
-import { readRunTasks } from '#core/tasks';
+import { collectTasks } from '#core/tasks';
 import type { RunHistory } from '../history.ts';
 import type { Judge, ReportProblem } from './judge.ts';
 import { hasEnded } from './team-model.ts';
@@ -20,7 +20,9 @@ export const teamEnds: Judge = {
       const { tasks } = story.model;
       checks += tasks.length;
       for (const { id, status } of tasks) if (!hasEnded({ status })) report(`${id} of run ${run.run} to end`, status);
-      compare(`the log of run ${run.run}`, tasks, readRunTasks(run.frames, birth.cell), report);
+      const logged = collectTasks();
+      for (const frame of run.frames) logged.next(frame);
+      compare(`the log of run ${run.run}`, tasks, logged.of(birth.cell), report);
       const told = (outcome.data as { readonly tasks?: readonly Seen[] } | null)?.tasks ?? null;
       if (told !== null) compare(`the outcome of run ${run.run}`, tasks, told, report);
       for (const { run: of, tasks: live, outcome: ended } of history.sessions)

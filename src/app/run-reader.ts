@@ -8,6 +8,7 @@ import type {
   CellLedger,
   CellWindow,
   Frame,
+  FrameSource,
   RunArchive,
   DeadLetters,
   MailReport,
@@ -22,10 +23,10 @@ import type {
   RebuildReport,
 } from '#contracts';
 import { auditRun, diffRuns, explainCell } from '#core/audit';
-import { collectMail, readLedgers, readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
-import { readRunTasks } from '#core/tasks';
+import { collectMail, followMessageStates, readLedgers, protocolEvents, reportRun, windowReport } from '#core/events';
+import { collectTasks } from '#core/tasks';
 import { openStorageAudit } from './audit-storage.ts';
-import { readableFrames } from './log-frames.ts';
+import { framesOf, readableFrames } from './log-frames.ts';
 import { quoteAll, readTranscript, transcriptFields } from './read-transcript.ts';
 
 /** For work on one log: returns a function that says whether it is time for a pause, and makes it. */
@@ -70,20 +71,20 @@ export class RunReader {
   }
 
   async mail(run: string): Promise<readonly MailReport[]> {
-    return this.#fold(run, async (frames) => {
-      const pause = this.#openPauses?.();
-      const mail = collectMail();
-      for (const frame of frames) {
-        const paused = pause?.();
-        if (paused !== undefined) await paused;
-        mail.next(frame);
-      }
-      return mail.all();
-    });
+    const mail = collectMail();
+    await this.#eachFrame(run, (frame) => mail.next(frame));
+    return mail.all();
+  }
+
+  /** Page by page and with pauses, so that a long log is never in memory as a whole, and does not keep the event loop to itself. */
+  async #eachFrame(run: string, follow: (frame: Frame) => void): Promise<void> {
+    const id = parseRunId(run);
+    await this.durable(id);
+    await fromRecords(run, () => eachFrame(framesOf(this.store, id), follow, this.#openPauses?.()));
   }
 
   deadLetters(options: Parameters<RunArchive['deadLetters']>[0] = {}): Promise<DeadLetters> {
-    return deadLetters(this.store, options);
+    return deadLetters(this.store, options, this.#openPauses);
   }
 
   async attachment(run: string, sha256: string): Promise<Uint8Array> {
@@ -94,12 +95,16 @@ export class RunReader {
   }
 
   async tasks(run: string): Promise<readonly TaskReport[]> {
-    return this.#fold(run, readRunTasks);
+    const tasks = collectTasks();
+    await this.#eachFrame(run, (frame) => tasks.next(frame));
+    return tasks.of();
   }
 
   async protocol(run: string): Promise<readonly ProtocolEvent[]> {
     const fold = protocolEvents();
-    return this.#fold(run, (frames) => frames.flatMap((frame) => fold.next(frame)));
+    const events: ProtocolEvent[] = [];
+    await this.#eachFrame(run, (frame) => void events.push(...fold.next(frame)));
+    return events;
   }
 
   async diff(one: string, other: string): Promise<RunDiff> {
@@ -194,42 +199,62 @@ export class RunReader {
   }
 }
 
+const eachFrame = async (
+  frames: FrameSource,
+  follow: (frame: Frame) => void,
+  pause: ReturnType<OpenPauses> | undefined,
+): Promise<void> => {
+  for await (const frame of frames) {
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
+    follow(frame);
+  }
+};
+
 type DeadLetterQuery = { readonly run?: string; readonly runs?: number };
 
 const runsDefault = 100;
 
 /** Reads one log at a time, so that only one is in memory. */
-const deadLetters = async (store: Store, options: DeadLetterQuery): Promise<DeadLetters> => {
+const deadLetters = async (
+  store: Store,
+  options: DeadLetterQuery,
+  openPauses: OpenPauses | undefined,
+): Promise<DeadLetters> => {
   checkOptions(options, { run: 'name', runs: 'any' });
   const { run, runs: runsMax = runsDefault } = options;
   if (!Number.isSafeInteger(runsMax) || runsMax < 1)
     throw new CloisterError('mail_invalid', `runs: expected a whole number ≥ 1; got ${String(runsMax)}.`);
-  if (run !== undefined)
-    return {
-      letters: onlyDead(run as RunId, await runMail(store, run as RunId)),
-      read: 1,
-      unread: 0,
-      damaged: [],
-    };
-  const all = await store.list();
+  const readOne = (one: RunId): Promise<DeadLetters['letters']> =>
+    fromRecords(one, () => deadIn(one, framesOf(store, one), openPauses?.()));
+  if (run !== undefined) return { letters: await readOne(run as RunId), read: 1, more: false, damaged: [] };
+  // One more shows whether there are older ones.
+  const newest = await store.list({ most: runsMax + 1 });
   const damaged: RunId[] = [];
   const letters: DeadLetters['letters'][number][] = [];
-  for (const one of all.slice(0, runsMax)) {
+  for (const one of newest.slice(0, runsMax)) {
     try {
-      letters.push(...onlyDead(one.run, await runMail(store, one.run)));
+      letters.push(...(await readOne(one.run)));
     } catch (error) {
       if (!(error instanceof CloisterError)) throw error;
       damaged.push(one.run);
     }
   }
-  const read = Math.min(all.length, runsMax);
-  return { letters, read: read - damaged.length, unread: all.length - read, damaged };
+  const read = Math.min(newest.length, runsMax);
+  return { letters, read: read - damaged.length, more: newest.length > runsMax, damaged };
 };
 
-const runMail = async (store: Store, run: RunId): Promise<readonly MailReport[]> => {
-  const frames = await store.read(run);
-  return fromRecords(run, () => readRunMail(frames));
+/** In the order in which they were sent. Those that were read are not kept. */
+const deadIn = async (
+  run: RunId,
+  frames: FrameSource,
+  pause: ReturnType<OpenPauses> | undefined,
+): Promise<DeadLetters['letters']> => {
+  const states = followMessageStates();
+  const dead: DeadLetters['letters'][number][] = [];
+  const follow = (frame: Frame): void => {
+    for (const letter of states.next(frame)) if (letter.state === 'dead') dead.push({ ...letter, run });
+  };
+  await eachFrame(frames, follow, pause);
+  return dead.toSorted((one, other) => one.queuedAt - other.queuedAt);
 };
-
-const onlyDead = (run: RunId, mail: readonly MailReport[]): DeadLetters['letters'] =>
-  mail.filter(({ state }) => state === 'dead').map((letter) => ({ ...letter, run }));

@@ -321,9 +321,9 @@ export type StallReport = Stalls & {
 export type DeadLetters = {
   /** Each message with its run. */
   readonly letters: readonly (MailReport & { readonly run: RunId })[];
-  /** How many runs were read, and how many older ones were not. */
+  /** How many runs were read, and whether there are older ones. */
   readonly read: number;
-  readonly unread: number;
+  readonly more: boolean;
   /** Runs whose logs cannot be read. */
   readonly damaged: readonly RunId[];
 };

@@ -522,13 +522,13 @@ test('dead letters are listed over all runs, newest first, or for one run, and u
     runs.unshift(session.run);
   }
   const all = await cloister.deadLetters();
-  expect(all).toMatchObject({ read: 3, unread: 0, damaged: [] });
+  expect(all).toMatchObject({ read: 3, more: false, damaged: [] });
   expect(all.letters.map(({ run, recipient_id, reason }) => [run, recipient_id, reason])).toEqual([
     [runs[0], 'none', 'unknown'],
     [runs[1], 'noone', 'unknown'],
     [runs[2], 'nobody', 'unknown'],
   ]);
-  expect(await cloister.deadLetters({ runs: 1 })).toMatchObject({ read: 1, unread: 2, letters: [{ run: runs[0] }] });
+  expect(await cloister.deadLetters({ runs: 1 })).toMatchObject({ read: 1, more: true, letters: [{ run: runs[0] }] });
   expect(await cloister.deadLetters({ run: runs[2]! })).toMatchObject({
     read: 1,
     letters: [{ recipient_id: 'nobody' }],

@@ -37,7 +37,7 @@ test.concurrent('a chat through a pipe is one session whose agents live from the
   const shown = await cloister(['show', 'last', '--mail'], { cwd });
   for (const line of shown.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   const dead = await cloisterJson(['dead-letters', '--run', 'last'], { cwd });
-  expect(dead).toMatchObject({ read: 1, unread: 0, damaged: [] });
+  expect(dead).toMatchObject({ read: 1, more: false, damaged: [] });
   expect(new Set(dead.letters.map(({ message_type: type, reason }: any) => `${type} ${reason}`))).toEqual(
     new Set(['result ended']),
   );

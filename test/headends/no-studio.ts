@@ -88,6 +88,6 @@ export const noStudio: Pick<
     worstCase: { agents: 2, depth: 1, tokens: null, usd: 1.5 },
     warnings: ['writer: no timeout'],
   }),
-  deadLetters: async () => ({ letters: [], read: 1, unread: 2, damaged: [] }),
+  deadLetters: async () => ({ letters: [], read: 1, more: true, damaged: [] }),
   retryRun: () => Promise.reject(new Error('not used')),
 };

@@ -8,7 +8,7 @@ import { ownerOf } from './caller-runs.ts';
 export const readDeadLetters = async (archive: RunArchive, reader: Caller, runsMax: number): Promise<DeadLetters> => {
   const caller = ownerOf(reader);
   // probe: dead-letters-by-caller
-  const runs = await archive.runs(omitUndefined({ caller }));
+  const runs = await archive.runs({ ...omitUndefined({ caller }), most: runsMax + 1 });
   const letters: DeadLetters['letters'][number][] = [];
   const damaged: RunId[] = [];
   for (const { run } of runs.slice(0, runsMax)) {
@@ -20,5 +20,5 @@ export const readDeadLetters = async (archive: RunArchive, reader: Caller, runsM
     }
   }
   const read = Math.min(runs.length, runsMax);
-  return { letters, read: read - damaged.length, unread: runs.length - read, damaged };
+  return { letters, read: read - damaged.length, more: runs.length > runsMax, damaged };
 };

@@ -13,6 +13,7 @@ import type {
   ReceiveResult,
   Source,
 } from '#contracts';
+import { OpenReports } from './open-reports.ts';
 
 type MutableReport = { -readonly [K in keyof MailReport]: MailReport[K] };
 
@@ -29,7 +30,7 @@ export const followMessageStates = (): MessageFold => {
 
 const startState = (reports: State['reports']): State => ({
   reports,
-  openReports: new Map(),
+  openReports: new OpenReports(),
   openToOutside: new Map(),
   names: new Map(),
   spawned: new Set(),
@@ -41,7 +42,7 @@ type State = {
   /** All messages, in log order; null: they are not kept. */
   readonly reports: MutableReport[] | null;
   /** Messages that are neither read nor dead, by cell and ledger seq. */
-  readonly openReports: Map<string, MutableReport>;
+  readonly openReports: OpenReports<MutableReport>;
   /** Those to the outside by their ids, with their place among all. */
   readonly openToOutside: Map<string, { readonly key: string; readonly nth: number }>;
   /** How many messages have been opened. */
@@ -101,7 +102,7 @@ const queueMessage = (frame: Frame, content: CrossingContent, state: State): rea
   state.reports?.push(letter);
   const key = `${content.cell}/${content.seq}`;
   if (letter.state === 'queued') {
-    state.openReports.set(key, letter);
+    state.openReports.add(key, letter);
     if (letter.to === 'outside') state.openToOutside.set(letter.id, { key, nth: state.opened++ });
   }
   return [letter];
@@ -114,8 +115,8 @@ const markHandedOn = (
   { openReports }: State,
 ): readonly MutableReport[] => {
   const { id } = decodeMail(content);
-  for (const [key, letter] of openReports) {
-    if (letter.id !== id || letter.to !== from) continue;
+  for (const [key, letter] of openReports.toward(from)) {
+    if (letter.id !== id) continue;
     openReports.delete(key);
     return [Object.assign(letter, { state: 'read', deliveredAt: letter.deliveredAt ?? at, readAt: at } as const)];
   }
@@ -287,9 +288,9 @@ const markRead = ({ cell, at, attempt }: Frame, state: State): readonly MutableR
 const markUnreadDead = ({ cell, record, at }: Frame, state: State): readonly MutableReport[] => {
   const endedCell = record.type === 'close' ? cell : record.type === 'settle' ? record.ended?.cell : undefined;
   if (endedCell === undefined) return [];
-  return [...state.openReports].flatMap(([key, letter]) =>
-    letter.to === endedCell ? [markDead(key, letter, { at, reason: 'ended' }, state)] : [],
-  );
+  return state.openReports
+    .toward(endedCell)
+    .map(([key, letter]) => markDead(key, letter, { at, reason: 'ended' }, state));
 };
 
 type DeadLetterState = { readonly at: number; readonly reason: DeadReason };

@@ -18,5 +18,5 @@ export { drawSvg } from './draw-svg.ts';
 export { newestTeamTexts, teamTextsByVersion } from './team-texts.ts';
 export type { TeamTexts } from './team-texts.ts';
 export { missingTasks, missingLines, missingSection, resultsText } from './task-texts.ts';
-export { followTasks, readRunTasks } from './task-states.ts';
+export { collectTasks, followTasks } from './task-states.ts';
 export type { TaskFold, TeamState } from './task-states.ts';

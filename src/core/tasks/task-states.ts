@@ -225,10 +225,15 @@ const taskReport = ({ cells }: TeamState, task: Task): TaskReport => {
   return { ...rest, cells: cells.get(task.id) ?? [], bytes: utf8Bytes(task.result ?? '') };
 };
 
-/** The tasks of a run's first team, or of the team in `cell`. */
-export const readRunTasks = (frames: readonly Frame[], cell?: CellId): readonly TaskReport[] => {
+/** Collects the tasks of a run's teams. */
+export const collectTasks = () => {
   const fold = followTasks();
-  for (const frame of frames) fold.next(frame);
-  const team = cell === undefined ? [...fold.teams.values()][0] : fold.get(cell);
-  return team === undefined ? [] : [...team.queue.tasks()].map((task) => taskReport(team, task));
+  return {
+    next: (frame: Frame): void => void fold.next(frame),
+    /** Those of the run's first team, or of the team in `cell`. */
+    of: (cell?: CellId): readonly TaskReport[] => {
+      const team = cell === undefined ? [...fold.teams.values()][0] : fold.get(cell);
+      return team === undefined ? [] : [...team.queue.tasks()].map((task) => taskReport(team, task));
+    },
+  };
 };

@@ -28,7 +28,7 @@ const deadLetterLines = (
   { verbose, workspace }: { readonly verbose: boolean; readonly workspace: string },
   printer: Screen,
 ): readonly string[] => {
-  const { letters, read, unread, damaged } = dead;
+  const { letters, read, more, damaged } = dead;
   const { paint, columns } = printer;
   const listed = verbose ? letters : letters.filter((message) => !isUndeliveredEnd(message));
   const ends = letters.length - listed.length;
@@ -44,9 +44,7 @@ const deadLetterLines = (
     ...(ends === 0
       ? []
       : [`Also, ${plural(ends, 'agent')} ended with no one left to notify; use --verbose to list them.`]),
-    ...(unread === 0
-      ? []
-      : [`${plural(unread, 'older run')} ${unread === 1 ? 'was' : 'were'} not scanned; select one with --run.`]),
+    ...(more ? ['Older runs were not scanned; select one with --run.'] : []),
     ...damaged.map((run) => `Run ${run} cannot be read: ${cloisterCommand(`audit ${run}`, workspace)}`),
   ];
 };

@@ -132,14 +132,12 @@ export const conversationRoutes = (service: AgentService): readonly HttpRoute[] 
           letters: about(listOf(mailShape), 'Each with its `run`.'),
           more: about(boolean(), 'Whether there are older runs, which were not read.'),
           read: about(count, 'How many runs were read.'),
-          unread: about(count, 'How many older ones were not.'),
           damaged: about(texts, 'Runs whose logs cannot be read.'),
         }),
       ),
     },
     answer: async ({ caller }, { query: { runs = runsRead.default } }) => {
-      const found = await service.deadLetters(caller, { runs });
-      return { status: 200, body: { ...found, more: found.unread > 0 } };
+      return { status: 200, body: await service.deadLetters(caller, { runs }) };
     },
   }),
 ];

@@ -7,7 +7,7 @@ import { decodeDependency } from '#contracts';
 import type { CellId, RunId } from '#base';
 import type { Frame, Model, TeamGoal } from '#contracts';
 import { auditRun, explainCell } from '#core/audit';
-import { readRunTasks } from '#core/tasks';
+import { collectTasks } from '#core/tasks';
 import { startRun } from '#core/orchestration';
 import { countingIds } from '#testkit';
 import { defineTeam } from 'cloister';
@@ -220,7 +220,9 @@ test('a task that starts before its dependencies have ended is detected', async 
 
 test('explain names the source task of each part of a task’s prompt', async () => {
   const frames = await recordRun();
-  const tasks = readRunTasks(frames);
+  const collected = collectTasks();
+  for (const frame of frames) collected.next(frame);
+  const tasks = collected.of();
   const cellOf = (id: string) => tasks.find((one) => one.id === id)!.cells[0]!;
   const { segments } = await explainCell(frames, cellOf('c'));
   const tasksOf = segments.flatMap(({ trail }) =>

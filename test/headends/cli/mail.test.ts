@@ -71,11 +71,11 @@ test('results that no one was left to receive are counted; --verbose lists them'
 });
 
 test('runs that were not scanned are reported, with what to do about them', async () => {
-  const none = await dead([], { letters: [], read: 100, unread: 7, damaged: ['77aa0b1c2d3e' as RunId] });
+  const none = await dead([], { letters: [], read: 100, more: true, damaged: ['77aa0b1c2d3e' as RunId] });
   expect(none.stdout).toBe(
     [
       'No dead letters in 100 runs.',
-      '7 older runs were not scanned; select one with --run.',
+      'Older runs were not scanned; select one with --run.',
       'Run 77aa0b1c2d3e cannot be read: npx cloister audit 77aa0b1c2d3e',
       '',
     ].join('\n'),

@@ -107,7 +107,7 @@ export const deadOf = (given: Scene): DeadLetters => ({
     .filter(({ state }) => state === 'dead')
     .map((one) => ({ ...one, run: runId })),
   read: 1,
-  unread: 0,
+  more: false,
   damaged: [],
 });
 
