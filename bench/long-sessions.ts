@@ -90,7 +90,7 @@ const linesOf = (where: string, [short, long]: readonly [Sample, Sample]): reado
     const after = long.get(name)!;
     const exponent = 1 + Math.log(after / before) / Math.log(many / few);
     return {
-      what: `${where}: ${name}, growth exponent (a turn in the short session and in the long one)`,
+      what: `growth exponent of ${name}, ${where}; raw = a turn of the short session`,
       unit: 'µs',
       raw: before * 1_000,
       cloister: after * 1_000,

@@ -18,8 +18,9 @@ const agent = defineAgent({ name: 'solo', description: 'Works.', prompt: 'You wo
 const createWindow = (messages: number) => {
   const journal = new Map<number, Settlement<Json>>();
   const runtime = {
-    liveRun: { startedAt: 0, format: recordFormats.newest },
-    receivedCrossings: { at: () => ({ kind: 'goal', content: 'Go on.' }) },
+    runStartedAt: 0,
+    format: recordFormats.newest,
+    received: { at: () => ({ kind: 'goal', content: 'Go on.' }) },
   };
   const cell = { agent, runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
   const window = new ContextWindow(cell);
