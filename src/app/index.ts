@@ -91,6 +91,8 @@ export type {
   RunStorage,
   SealProblem,
   SealReport,
+  RebuildOptions,
+  RebuildReport,
   SpaceReport,
   Leftover,
   WorkspaceAudit,

@@ -186,7 +186,8 @@ export type { DrawableTask, DependencyHead, MemoryScope, Task, TaskCondition, Ta
 export type { TaskSpec, TaskStatus, TeamGoal, TeamMessage, TeamPart, TeamRules } from './team.ts';
 export type { TeamOptions } from './team-options.ts';
 export type { AuditProblem, AuditReport, WorkspaceAudit } from './audit.ts';
-export type { Leftover, RunDeletion, SpaceReport, StoreLifeCycle } from './store-life-cycle.ts';
+export type { Leftover, RebuildOptions, RebuildReport, RunDeletion, SpaceReport } from './store-life-cycle.ts';
+export type { StoreLifeCycle } from './store-life-cycle.ts';
 export type {
   DeletionReport,
   ExpiryOptions,
@@ -199,19 +200,8 @@ export type {
 } from './run-storage.ts';
 export type { KeepLimits, KeepRules } from './keep-rules.ts';
 export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
-export type {
-  MigrationReport,
-  LogPage,
-  RebuildOptions,
-  RebuildReport,
-  RunLog,
-  RunSummary,
-  Signal,
-  Store,
-  RunQuery,
-  CellFolder,
-  CellFolders,
-} from './store.ts';
+export type { LogPage, MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery } from './store.ts';
+export type { CellFolder, CellFolders } from './store.ts';
 export type {
   AgentTool,
   AiTool,

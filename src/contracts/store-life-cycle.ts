@@ -61,3 +61,18 @@ export interface StoreLifeCycle {
   strayFolders(): Promise<readonly string[]>;
   leftovers(): Promise<readonly Leftover[]>;
 }
+
+/** `files`: also make the files of each run. Default: of a run that is named. */
+export type RebuildOptions = { readonly files?: boolean };
+
+/** What was derived again from the logs of runs. */
+export type RebuildReport = {
+  /** How many logs were read. */
+  readonly runs: number;
+  /** The runs whose entry in the list of runs was missing or wrong. */
+  readonly listed: readonly RunId[];
+  /** How many files were missing or had another content. */
+  readonly files: number;
+  /** Of these runs nothing was changed, because their logs are damaged or have a format that this build cannot read. */
+  readonly skipped: readonly { readonly run: RunId; readonly problem: string }[];
+};

@@ -4,7 +4,7 @@ import type { WorkspaceEntry, WorkspaceRecord } from './conversation.ts';
 import type { Spent } from './amounts.ts';
 import type { Frame } from './frame.ts';
 import type { Status } from './session.ts';
-import type { StoreLifeCycle } from './store-life-cycle.ts';
+import type { RebuildOptions, RebuildReport, StoreLifeCycle } from './store-life-cycle.ts';
 
 /** One run's log, owned by this process. */
 export interface RunLog {
@@ -39,21 +39,6 @@ export type RunQuery =
       /** At most the newest so many. */
       readonly most?: number | undefined;
     };
-
-/** `files`: also make the files of each run. Default: of a run that is named. */
-export type RebuildOptions = { readonly files?: boolean };
-
-/** What was derived again from the logs of runs. */
-export type RebuildReport = {
-  /** How many logs were read. */
-  readonly runs: number;
-  /** The runs whose entry in the list of runs was missing or wrong. */
-  readonly listed: readonly RunId[];
-  /** How many files were missing or had another content. */
-  readonly files: number;
-  /** Of these runs nothing was changed, because their logs are damaged or have a format that this build cannot read. */
-  readonly skipped: readonly { readonly run: RunId; readonly problem: string }[];
-};
 
 /** Some frames of a run in order, and descriptions of the damaged records among them. */
 export type LogPage = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
