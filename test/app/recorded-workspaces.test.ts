@@ -1,8 +1,9 @@
 // Workspaces that earlier builds recorded are shown, audited, replayed and resumed by this one.
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { migrateWorkspace } from '#adapters/stores';
 import { recordFormats } from '#base';
 import type { BeginKind, CrossingKind, FrameRecord, IndeterminatePolicy } from '#contracts';
 import { rules } from '#core/rules';
@@ -161,6 +162,22 @@ describe.for(formats.filter((format) => fixtureRuns(formatNumber(format)).includ
     });
   },
 );
+
+test('a workspace of the first kept format is migrated, and every run in it is what it was', async () => {
+  const [first] = formats;
+  const workspace = newTemporaryFolder();
+  onTestFinished(() => rmSync(workspace, { recursive: true, force: true }));
+  copyFixture(join(folder, first!), workspace);
+  const before = fixtureFrames(workspace);
+  const sizeOf = (): number => statSync(join(workspace, 'cloister.db')).size;
+  const size = sizeOf();
+  await migrateWorkspace(workspace, { build: 'test' });
+  expect(fixtureFrames(workspace)).toEqual(before);
+  expect(sizeOf()).toBeLessThan(size / 2);
+  await using cloister = await openFixture(workspace, { idsFrom: 0x1000 });
+  for (const { run } of await cloister.runs())
+    expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
+});
 
 const newest = `format-${recordFormats.newest}`;
 
