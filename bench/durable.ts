@@ -40,7 +40,7 @@ export const durableBenchmark: Benchmark = {
       },
       {
         ...compareMedians(pairs, 'perSecondUntilClosed', 100),
-        what: '… including writing the step files',
+        what: '… until the store is closed',
         unit: '/s',
         figureUnit: '%',
         target: null,
