@@ -2,6 +2,7 @@
 // runs are deleted, archived, restored and expire, and clients keep what they were told. It begins as a workspace of the oldest format and
 // is migrated on the way. Exit codes as those of the deep lane.
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildSubject, repo } from './build-subject.ts';
@@ -98,6 +99,7 @@ export const soak = async (
       }
       if (figures.rounds % checkEvery === 0) await check([]);
     }
+    if (problems.length > 0) keepWorkspace(workspace);
     await check(recordedRuns());
     const mb = statSync(join(workspace, 'cloister.db')).size / 1024 / 1024;
     const lines = summaryLines(figures, operator, { mb, deletedByClients: deletedKeys.size });
@@ -166,9 +168,18 @@ const playRound = async (
   const own = told.slice(before);
   // A disk that has room again needs no restart.
   const problems = ending === 'full disk' ? judgeTold(own, await readRuns(server.url, own, endWithinMs)) : [];
+  if (problems.length > 0) keepWorkspace(workspace);
   server.kill();
   await server.ended;
   return problems.map((problem) => `${problem}, without a restart after a full disk`);
+};
+
+/** For whoever looks into a problem; the first one counts. */
+const keepWorkspace = (workspace: string): void => {
+  const kept = join(tmpdir(), `cloister-soak-${process.pid}`);
+  if (existsSync(kept)) return;
+  cpSync(workspace, kept, { recursive: true });
+  console.log(`the workspace is kept in ${kept}`);
 };
 
 const checkAll = async (

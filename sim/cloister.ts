@@ -26,6 +26,7 @@ export const openSimulatedCloister = (
   const shared: SharedPorts = {
     store: process.store,
     workspaces: process.workspaces,
+    archives: process.archives,
     validate,
     schemaProblem: () => null,
     toolSchemaProblem: () => null,

@@ -16,6 +16,8 @@ import type {
   Tables,
   Tail,
 } from '#testing/adapters/stores';
+import { never } from './never.ts';
+import { RunFolders } from './run-folders.ts';
 
 export type DiskFault = 'full' | 'commit-lost' | 'commit-written' | 'busy' | 'unreadable' | 'unopened';
 
@@ -26,7 +28,13 @@ type Row = { readonly no: number; readonly body: string; readonly hash: string }
 type DeletedRow = { readonly no: number; readonly pending: string | null };
 type RunRow = { readonly facts: RunFacts; readonly end: Tail; readonly nth: number };
 
+/** Called at each step of what a disk does by itself; once it returns false, nothing more happens. */
+export type DiskSteps = { readonly step: (place: string) => boolean; readonly fault: DiskFaults };
+
 export class Disk {
+  readonly folders = new RunFolders();
+  /** What was stored of runs when they were deleted. */
+  readonly #former = new Map<RunId, Disk>();
   readonly #frames = new Map<RunId, Row[]>();
   readonly #blobs = new Map<string, Uint8Array<ArrayBuffer>>();
   readonly #owners = new Map<RunId, RunOwner>();
@@ -56,17 +64,53 @@ export class Disk {
     return this.#signals;
   }
 
+  /** What the disk had of a run when it was deleted last; undefined: it never was. */
+  former(run: RunId): Disk | undefined {
+    return this.#former.get(run);
+  }
+
+  isDeleted(run: RunId): boolean {
+    return this.#deleted.has(run);
+  }
+
+  pendingDeletions(): readonly { readonly run: RunId; readonly pending: string }[] {
+    return [...this.#deleted].flatMap(([run, { pending }]) => (pending === null ? [] : [{ run, pending }]));
+  }
+
+  isListed(run: RunId): boolean {
+    return this.#runs.has(run);
+  }
+
+  blobRefs(): readonly string[] {
+    return [...this.#blobs.keys()];
+  }
+
+  bodies(run: RunId): readonly string[] {
+    return (this.#frames.get(run) ?? []).map(({ body }) => body);
+  }
+
   /** What is done about deleted runs outside of transactions. */
-  lifeCycle(): LifeCyclePorts {
-    const bodies = (): readonly string[] => [...this.#frames.values()].flat().map(({ body }) => body);
+  lifeCycle({ step, fault }: DiskSteps): LifeCyclePorts {
+    const bodies = (): readonly string[] => [...this.#frames.keys()].flatMap((run) => this.bodies(run));
     return {
-      pending: () => [...this.#deleted].flatMap(([run, { pending }]) => (pending === null ? [] : [{ run, pending }])),
+      pending: () => this.pendingDeletions(),
       finish: async (runs) => {
-        const unused = [...this.#loose].filter((ref) => !bodies().some((body) => body.includes(ref)));
+        const gone = runs.filter((run) => this.#deleted.has(run));
+        for (const run of gone) {
+          if (!step('remove folder of deleted run')) return never();
+          this.folders.remove(run);
+        }
+        if (!step('remove blobs of deleted runs')) return never();
+        if (fault('write') !== null) throw new CloisterError('store_failed', 'database or disk is full');
+        const all = bodies();
+        const unused = [...this.#loose].filter((ref) => !all.some((body) => body.includes(ref)));
         for (const ref of unused) this.#blobs.delete(ref);
         this.#loose.clear();
-        for (const run of runs) this.#deleted.set(run, { ...this.#deleted.get(run)!, pending: null });
-        return { bytesBefore: 0, bytesAfter: 0, blobs: unused.length, isFinished: true };
+        if (!step('finish deletions')) return never();
+        // Somebody reads, so the write-ahead log cannot be emptied.
+        const isFinished = fault('begin') === null;
+        for (const run of isFinished ? gone : []) this.#deleted.set(run, { ...this.#deleted.get(run)!, pending: null });
+        return { bytesBefore: 0, bytesAfter: 0, blobs: unused.length, isFinished };
       },
       forkBodies: async () => bodies().filter((body) => body.includes('"type":"fork"')),
       runBytes: () =>
@@ -174,14 +218,18 @@ export class Disk {
     return {
       tail: (run) => this.#frames.get(run)?.at(-1),
       insertFrame: (run, no, body, hash) => write(() => this.#addFrame(run, { no, body, hash })),
-      putBlob: (ref, bytes) => {
-        write(() => setWithUndo(this.#blobs, ref, bytes));
-        this.#loose.delete(ref);
-      },
+      putBlob: (ref, bytes) =>
+        write(() => {
+          const undo = [setWithUndo(this.#blobs, ref, bytes), this.#setLoose(ref, false)];
+          return () => undo.forEach((one) => one());
+        }),
       recordOfDeletion: (run) => this.#deleted.get(run)?.no,
       deleteRun: (run, no, pending) => {
-        const text = (this.#frames.get(run) ?? []).map(({ body }) => body).join();
-        for (const ref of this.#blobs.keys()) if (text.includes(ref)) this.#loose.add(ref);
+        const text = this.bodies(run).join();
+        const refs = [...this.#blobs.keys()].filter((ref) => text.includes(ref));
+        // Of a run that was archived nothing is left here.
+        if (this.length(run) > 0) write(() => setWithUndo(this.#former, run, this.#copyOf(run)));
+        for (const ref of refs) write(() => this.#setLoose(ref, true));
         write(() => setWithUndo(this.#frames, run, undefined));
         write(() => setWithUndo(this.#runs, run, undefined));
         write(() => setWithUndo(this.#owners, run, undefined));
@@ -189,7 +237,7 @@ export class Disk {
         write(() => setWithUndo(this.#deleted, run, { no, pending }));
       },
       loosenBlobs: (refs) => {
-        for (const ref of refs) if (this.#blobs.has(ref)) this.#loose.add(ref);
+        for (const ref of refs) if (this.#blobs.has(ref)) write(() => this.#setLoose(ref, true));
       },
       undeleteRun: (run) => write(() => setWithUndo(this.#deleted, run, undefined)),
       owner: (run) => this.#owners.get(run),
@@ -233,6 +281,23 @@ export class Disk {
     this.#frames.set(run, rows);
     rows.push(row);
     return () => void rows.pop();
+  }
+
+  /** Everything that is stored of a run, with all blobs. */
+  #copyOf(run: RunId): Disk {
+    const copy = new Disk();
+    copy.#frames.set(run, [...(this.#frames.get(run) ?? [])]);
+    const row = this.#runs.get(run);
+    if (row !== undefined) copy.#runs.set(run, row);
+    for (const [ref, bytes] of this.#blobs) copy.#blobs.set(ref, bytes);
+    return copy;
+  }
+
+  #setLoose(ref: string, isLoose: boolean): () => void {
+    const was = this.#loose.has(ref);
+    if (isLoose) this.#loose.add(ref);
+    else this.#loose.delete(ref);
+    return () => void (was ? this.#loose.add(ref) : this.#loose.delete(ref));
   }
 
   #setSignals(signals: readonly SignalRow[]): () => void {

@@ -1,6 +1,5 @@
 // The caller of one session: awaits its outcome, reads its events, cancels it.
 import type { RunId } from '#base';
-import type { RunSession } from '#contracts';
 import { errorCode } from './error-code.ts';
 import type { FollowedSession, TakenMessage } from './history.ts';
 import { scheduleMail } from './outside-mail.ts';
@@ -8,19 +7,17 @@ import { answerQuestions } from './people.ts';
 import type { CancelPlan, RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { afterPromises } from './scheduler.ts';
+import { awaitReceipt } from './receipts.ts';
+import type { SessionInProcess } from './receipts.ts';
 import { scheduleSignals } from './remote-commands.ts';
 import { guardWithSlot } from './slot-gate.ts';
 import { copyTasks, scheduleTeamInput } from './team-requests.ts';
 import type { World } from './world.ts';
 
-type SessionInProcess = { readonly process: Process; readonly session: RunSession; readonly resumed: boolean };
+type FollowedLive = SessionInProcess & { readonly resumed: boolean };
 
 /** `ended` is called with the outcome or the error, unless the process is dead by then. */
-export const followSession = (
-  live: SessionInProcess,
-  plan: RunPlan,
-  ended: (watched: FollowedSession) => void,
-): void => {
+export const followSession = (live: FollowedLive, plan: RunPlan, ended: (watched: FollowedSession) => void): void => {
   const { process, session, resumed } = live;
   const { world } = process;
   const watched: FollowedSession = {
@@ -43,6 +40,7 @@ export const followSession = (
     heardAll: false,
     agentsWhenBack: null,
     askedToFinish: false,
+    hasReceipt: false,
   };
   world.sessions.push(watched);
   if (plan.cancel !== null && !(resumed && world.random.chance(0.5))) {
@@ -56,6 +54,7 @@ export const followSession = (
     guardWithSlot(process, session, plan.people);
     answerQuestions(live, watched, plan.people);
   }
+  if (world.givesReceipts) void awaitReceipt(live, () => (watched.hasReceipt = true));
   if (!resumed) scheduleSignals(process, session.run, plan);
   if (plan.team !== null) scheduleTeamInput(live, watched, plan.team);
   if (plan.reader !== null) void readEvents(live, watched, plan.reader);

@@ -1,5 +1,6 @@
 // Collects the history at the end: the logs, read back by the store's own code, audited and replayed, and everything that was
 // observed on the way.
+import { sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Agent, WorkspaceEntry, Frame } from '#contracts';
 import { validate } from '#adapters/schemas';
@@ -7,9 +8,11 @@ import { openLogReader, describeOwner } from '#testing/adapters/stores';
 import type { LogReader } from '#testing/adapters/stores';
 import { auditRun } from '#core/audit';
 import { replayRun } from '#core/orchestration';
+import { decodeArchive } from '#app/storage';
 import { simulatedAttachments } from './models.ts';
 import { withChildren } from './agents.ts';
-import type { History, RunHistory, RunRequest } from './history.ts';
+import type { Disk } from './disk.ts';
+import type { History, RunHistory, RunRemains, RunRequest, StoredBlob } from './history.ts';
 import type { AgentPlan } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -18,12 +21,9 @@ export const gatherHistory = async (
   agents: readonly Agent[],
   ended: History['ended'],
 ): Promise<History> => {
-  const reader = openLogReader(
-    world.disk.rows(() => null),
-    { isAlive: () => false, describe: describeOwner },
-  );
+  const reader = openReader(world.disk);
   const runs: RunHistory[] = [];
-  for (const request of world.requests) runs.push(await readRun(world, reader, { ...request, agents }));
+  for (const request of world.requests) runs.push(await readRun(world, { ...request, agents }));
   const cells = runs.reduce((sum, { frames }) => sum + frames.filter(startsCell).length, 0);
   return {
     seed: world.seed,
@@ -42,6 +42,9 @@ export const gatherHistory = async (
     signalRemovals: world.signalRemovals,
     signalsLeft: world.disk.signals().map(({ run, id }) => ({ run, id })),
     diskFails: world.plan.faults.disk > 0,
+    storageActions: world.storageActions,
+    remains: world.requests.map(({ run }) => readRemains(world, run)),
+    storedBlobs: readBlobs(world),
     workspaceLog: readWorkspaceLog(world, reader),
     processes: world.processes,
     blobs: [...world.blobs].map((ref) => ({ ref, there: world.disk.hasBlob(ref) })),
@@ -72,19 +75,23 @@ const startsCell = ({ record }: Frame): boolean =>
 const runsOwnedByLiveProcesses = (world: World): readonly RunId[] =>
   world.disk.owners().flatMap(([run, { pid }]) => (world.isAlive(pid) ? [run] : []));
 
+/** A run that was deleted is read as it was then. */
 const readRun = async (
-  world: World,
-  reader: LogReader,
+  { disk }: World,
   { agents, ...request }: RunRequest & { readonly agents: readonly Agent[] },
 ): Promise<RunHistory> => {
   const { run } = request;
-  const length = world.disk.length(run);
-  const bodies = Array.from({ length }, (_, no) => world.disk.body(run, no) ?? '');
-  if (length === 0) return { ...request, ...emptyRun };
+  const former = disk.length(run) === 0 ? disk.former(run) : undefined;
+  const source = former ?? disk;
+  const bodies = source.bodies(run);
+  const isDeleted = former !== undefined;
+  if (bodies.length === 0) return { ...request, isDeleted, ...emptyRun };
+  const reader = openReader(source);
   const { frames, problems } = reader.inspect(run);
   const report = await auditRun(frames, { readBlob: async (ref) => reader.getBlob(ref), damaged: [] });
   return {
     ...request,
+    isDeleted,
     frames,
     bodies,
     problems,
@@ -93,6 +100,44 @@ const readRun = async (
     listed: reader.list().find((one) => one.run === run),
   };
 };
+
+const openReader = (disk: Disk): LogReader =>
+  openLogReader(
+    disk.rows(() => null),
+    { isAlive: () => false, describe: describeOwner },
+  );
+
+const readRemains = ({ disk, archives }: World, run: RunId): RunRemains => ({
+  run,
+  frames: disk.length(run),
+  isListed: disk.isListed(run),
+  isOwned: disk.owners().some(([owned]) => owned === run),
+  signals: disk.signals().filter((one) => one.run === run).length,
+  hasFolder: disk.folders.has(run),
+  isPending: disk.pendingDeletions().some((one) => one.run === run),
+  former: disk.former(run)?.bodies(run) ?? null,
+  archived: readArchive(archives.get(`${run}.cloister.gz`)),
+});
+
+const readArchive = (bytes: Uint8Array | undefined): RunRemains['archived'] => {
+  if (bytes === undefined) return null;
+  try {
+    return { bodies: decodeArchive(bytes).bodies, sha256: sha256(bytes) };
+  } catch {
+    return null;
+  }
+};
+
+const readBlobs = ({ disk, requests }: World): readonly StoredBlob[] =>
+  disk.blobRefs().map((ref) => {
+    const runsNaming = (bodiesOf: (run: RunId) => readonly string[]): readonly RunId[] =>
+      requests.flatMap(({ run }) => (bodiesOf(run).some((body) => body.includes(ref)) ? [run] : []));
+    return {
+      ref,
+      usedBy: runsNaming((run) => disk.bodies(run)),
+      formerlyBy: runsNaming((run) => disk.former(run)?.bodies(run) ?? []),
+    };
+  });
 
 const emptyRun = {
   frames: [],

@@ -13,7 +13,7 @@ import type {
   RunSummary,
   Task,
 } from '#contracts';
-import type { AgentPlan } from './plan.ts';
+import type { AgentPlan, StorageActionPlan } from './plan.ts';
 
 /** The number of frames of each run on the disk at some moment, by the run's index in the list. */
 export type DiskLengths = readonly number[];
@@ -69,6 +69,8 @@ export type Writing = {
   acknowledged: number;
   /** How many of those were not on the disk at that moment. */
   early: number;
+  /** When its process learned that frames could not be written. */
+  failedAt: number | null;
 };
 
 /** A session that was started or resumed for a caller. */
@@ -103,6 +105,8 @@ export type FollowedSession = {
   agentsWhenBack: { readonly cells: readonly CellId[]; readonly after: number } | null;
   /** Whether somebody asked the whole run to finish. */
   askedToFinish: boolean;
+  /** Whether its caller was told that the run is on disk. */
+  hasReceipt: boolean;
 };
 
 /**
@@ -169,6 +173,47 @@ export type OtherRequest = {
   message: string;
 };
 
+/** Something that somebody does with recorded runs. Its number is the reason in the tombstones that it leaves. */
+export type StorageAction = {
+  readonly no: number;
+  readonly process: number;
+  readonly what: StorageActionPlan['what'];
+  readonly at: number;
+  /** The run that it was about; null: a conversation, or whatever had expired. */
+  readonly run: RunId | null;
+  /** Whether it may leave other tombstones or imports than those that it tells of. */
+  endedAt: number | null;
+  /** Why it was refused or failed; null: it did not, or nobody was told. */
+  code: string | null;
+  message: string;
+  /** The runs that it told were deleted, or were brought back. */
+  deleted: readonly RunId[];
+  broughtBack: readonly RunId[];
+};
+
+/** What is left of a run on the disk at the end. */
+export type RunRemains = {
+  readonly run: RunId;
+  readonly frames: number;
+  readonly isListed: boolean;
+  readonly isOwned: boolean;
+  readonly signals: number;
+  readonly hasFolder: boolean;
+  /** Its deletion is not finished. */
+  readonly isPending: boolean;
+  /** What its log was when it was deleted last; null: it never was. */
+  readonly former: readonly string[] | null;
+  /** What is in its archive; null: it has none, or that cannot be read. */
+  readonly archived: { readonly bodies: readonly string[]; readonly sha256: string } | null;
+};
+
+/** A blob on the disk at the end, and the runs whose records name it: now, and before they were deleted. */
+export type StoredBlob = {
+  readonly ref: string;
+  readonly usedBy: readonly RunId[];
+  readonly formerlyBy: readonly RunId[];
+};
+
 /** A message from outside to an agent of a run. */
 export type OutsideMail = {
   readonly process: number;
@@ -180,6 +225,8 @@ export type OutsideMail = {
   /** Why it was refused. */
   readonly code: string | null;
   readonly result: string;
+  /** Whether its sender was told that it is on disk. */
+  hasReceipt: boolean;
 };
 
 /** An answer of a person to a question of a run. */
@@ -229,6 +276,8 @@ export type WaitEnd = {
 };
 
 export type RunHistory = RunRequest & {
+  /** It was deleted. Everything else is as it was then. */
+  readonly isDeleted: boolean;
   /** Read back at the end by the store's own code; empty if nothing was ever stored. */
   readonly frames: readonly Frame[];
   readonly bodies: readonly string[];
@@ -267,6 +316,9 @@ export type History = {
   readonly processes: readonly ProcessLife[];
   /** Blobs that were acknowledged, and whether they are stored. */
   readonly blobs: readonly { readonly ref: string; readonly there: boolean }[];
+  readonly storageActions: readonly StorageAction[];
+  readonly remains: readonly RunRemains[];
+  readonly storedBlobs: readonly StoredBlob[];
   /** Runs that a live process still owns at the end. */
   readonly stillOwned: readonly RunId[];
   readonly ended: {

@@ -2,14 +2,17 @@
 import type { LiveAgent, RunSession } from '#contracts';
 import { withChildren } from './agents.ts';
 import { errorCode } from './error-code.ts';
-import type { FollowedSession } from './history.ts';
+import { awaitReceipt } from './receipts.ts';
+import type { SessionInProcess } from './receipts.ts';
+import type { FollowedSession, OutsideMail } from './history.ts';
 import type { RunPlan, SendPlan } from './plan.ts';
-import type { Process } from './process.ts';
-
-type SessionInProcess = { readonly process: Process; readonly session: RunSession; readonly resumed: boolean };
 
 /** A sender without a reply may send the same again to the process that resumes the run. */
-export const scheduleMail = (live: SessionInProcess, watched: FollowedSession, run: RunPlan): void => {
+export const scheduleMail = (
+  live: SessionInProcess & { readonly resumed: boolean },
+  watched: FollowedSession,
+  run: RunPlan,
+): void => {
   const { sends, resident } = run;
   const { process, resumed } = live;
   const { random, faults } = process.world;
@@ -56,12 +59,16 @@ const send = ({ process, session }: SessionInProcess, text: string, sending: Sen
   const words = `"${text.slice(0, 20)}" ${JSON.stringify(sending)}`;
   try {
     const id = session.send(text, sending);
-    world.outsideMail.push({ ...common, code: null, result: id });
+    const sent: OutsideMail = { ...common, code: null, result: id, hasReceipt: false };
+    world.outsideMail.push(sent);
+    // What is published reaches those who hear it then, perhaps nobody.
+    if (world.givesReceipts && sending.topic === undefined)
+      void awaitReceipt({ process, session }, () => (sent.hasReceipt = true));
     world.trace.note(`run ${session.run} got ${words} in ${process.no}: ${id}`);
     world.faults.count('mail: from outside');
   } catch (error) {
     const code = errorCode(error);
-    world.outsideMail.push({ ...common, code, result: String(error) });
+    world.outsideMail.push({ ...common, code, result: String(error), hasReceipt: false });
     world.trace.note(`run ${session.run} refused ${words} in ${process.no}: ${code}`);
     world.faults.count(`mail refused: ${code}`);
   }

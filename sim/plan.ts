@@ -208,6 +208,19 @@ export type CheckpointActionPlan = {
 };
 
 /**
+ * Somebody deletes a run or a conversation, moves a run into an archive or back, moves it out and in again, lets runs expire, or asks for a
+ * run again under the id that it had.
+ */
+export type StorageActionPlan = {
+  readonly afterMs: number;
+  readonly what: 'delete' | 'archive' | 'restore' | 'move' | 'conversation' | 'expire' | 'again';
+  readonly force: boolean;
+  readonly withLater: boolean;
+  /** Whether somebody else does the same at the same time. */
+  readonly twice: boolean;
+};
+
+/**
  * Cancels after a time; or during the nth event of a kind, after a number of the promises that it settles; or a number of
  * promises after the nth record of a type was written.
  */
@@ -221,6 +234,7 @@ export type SeedPlan = {
   /** When a process is closed properly, in the middle of its work; null: never. */
   readonly closesAt: number | null;
   readonly checkpointActions: readonly CheckpointActionPlan[];
+  readonly storageActions: readonly StorageActionPlan[];
   readonly lanes: { readonly models?: number; readonly tools?: number };
   readonly faults: FaultPlan;
 };

@@ -109,7 +109,7 @@ const sendSignal = async (world: World, { run, owner }: RunToSignal, { what, twi
         const receipt = await cloister.signal(run, command);
         if (!process.alive) return;
         const common = { process: process.no, run, bytes: text.length, after: null, to: null };
-        if (what === 'send') world.outsideMail.push({ ...common, code: null, result: receipt.id });
+        if (what === 'send') world.outsideMail.push({ ...common, code: null, result: receipt.id, hasReceipt: false });
         faults.count(`signal: ${what}${receipt.isNew ? '' : ' again'}`);
       } catch (error) {
         if (!process.alive) return;

@@ -153,6 +153,7 @@ const plannedKinds: ReadonlySet<string> = new Set([
   'restore',
   'rival',
   'send',
+  'storage',
   'tell',
   'turn',
 ]);

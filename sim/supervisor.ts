@@ -10,6 +10,7 @@ import type { RunRequest } from './history.ts';
 import { pickElsewhere } from './remote-commands.ts';
 import { RunPlacement } from './run-placement.ts';
 import { CheckpointUsers } from './checkpoint-users.ts';
+import { StorageUsers } from './storage-users.ts';
 import type { ResidentPlan } from './plan.ts';
 import { Process } from './process.ts';
 import { setClockSoon } from './set-clock.ts';
@@ -35,6 +36,7 @@ export class Supervisor {
   readonly agents: readonly Agent[];
   readonly #tasks: RunTask[];
   readonly #checkpointUsers: CheckpointUsers;
+  readonly #storageUsers: StorageUsers;
   #open: SimulatedCloister[] = [];
   readonly #resuming = new Set<string>();
   readonly #placement: RunPlacement;
@@ -54,6 +56,11 @@ export class Supervisor {
       requestTurn: (conversation) => this.#addTurn(conversation),
       maybeResume: (conversation) => this.#resumeInConversation(conversation),
     });
+    this.#storageUsers = new StorageUsers(world, {
+      anyProcess: () => (world.storageRandom.chance(0.5) ? this.#anyProcess() : this.#anotherProcess()),
+      checkSoon: () => this.#checkSoon(),
+      broughtBack: (runs) => this.#takeUp(runs),
+    });
     world.onFork = (request) => this.#expectFork(request);
     world.elsewhere = (run, not) => this.#elsewhere(run, not);
   }
@@ -65,12 +72,14 @@ export class Supervisor {
     if (plan.faults.clock > 0) setClockSoon(this.#world, () => this.done);
     if (plan.closesAt !== null) this.#closeSoon(plan.closesAt);
     this.#checkpointUsers.start();
+    this.#storageUsers.start();
   }
 
   /** Whether everything that was requested has ended. */
   get done(): boolean {
     const isIdle = this.#placement.idle && !this.#world.isSending();
-    return this.#checkpointUsers.done && isIdle && this.#tasks.every(({ done }) => done);
+    const areUsersDone = this.#checkpointUsers.done && this.#storageUsers.done;
+    return areUsersDone && isIdle && this.#tasks.every(({ done }) => done);
   }
 
   unfinished(): readonly RunId[] {
@@ -220,6 +229,7 @@ export class Supervisor {
     const agents = this.agents.map((agent, index) => bindToProcess(process, agent, plans[index]!));
     const opened = openSimulatedCloister(process, agents, plans);
     this.#open = [...this.#open.filter((one) => one.process.alive), opened];
+    this.#storageUsers.opened(opened);
     return opened;
   }
 
@@ -261,6 +271,7 @@ export class Supervisor {
     const rivals = this.#world.faults.draw(this.#world.faults.plan.rivals, 'process', { rivals: 1 }) !== null;
     // Sometimes closes a process again while it resumes runs.
     if (this.#world.faults.on && this.#world.random.chance(0.03)) this.#closeSoon(this.#world.random.log(1, 40));
+    this.#storageUsers.check();
     const busy = new Set<string>();
     for (const task of this.#placement.rotate(this.#tasks)) {
       if (task.done || !task.wanted || this.#placement.isLive(task)) continue;
@@ -299,7 +310,8 @@ export class Supervisor {
       this.#world.trace.note(`process ${process.no} cannot resume ${run}: ${code} ${String(error)}`);
       this.#world.faults.count(`resume refused: ${code}`);
       this.#world.resumeRefusals.push({ process: process.no, run, code, message: String(error) });
-      if (code === 'run_ended' || !retryCodes.includes(code)) this.#end(task, run);
+      const isOver = code === 'run_ended' || this.#world.disk.isDeleted(run) || !retryCodes.includes(code);
+      if (isOver) this.#end(task, run);
       else if (code === 'run_unknown' && task.run === run && !this.#placement.isLive(task)) this.#requestAgain(task);
       else this.#checkSoon();
       return undefined;
@@ -307,6 +319,16 @@ export class Supervisor {
       leave();
       this.#resuming.delete(key);
     }
+  }
+
+  /** Runs that were deleted before they had ended are resumed like others. */
+  #takeUp(runs: readonly RunId[]): void {
+    for (const task of this.#tasks) {
+      if (task.run === null || !runs.includes(task.run)) continue;
+      const isOver = this.#world.disk.bodies(task.run).at(-1)?.includes('"type":"close"') === true;
+      if (!isOver) Object.assign(task, { done: false, wanted: true });
+    }
+    this.#checkSoon();
   }
 
   /** The run never started: nothing of it was acknowledged or stored. */

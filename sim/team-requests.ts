@@ -83,7 +83,7 @@ const sendToTeam = (
     if (what === 'finish') session.finish();
     else {
       const id = session.send(text, what === 'team' ? {} : { to: what === 'nobody' ? 'nobody' : to });
-      world.outsideMail.push({ ...common, code: null, result: id });
+      world.outsideMail.push({ ...common, code: null, result: id, hasReceipt: false });
     }
     world.trace.note(`run ${session.run} got "${text}" (${what} ${to}) in ${process.no}`);
     world.faults.count(`team: message (${what})`);
@@ -91,7 +91,7 @@ const sendToTeam = (
     const code = errorCode(error);
     world.trace.note(`run ${session.run} refused a message (${what} ${to}) in ${process.no}: ${code}`);
     world.faults.count(`team message refused: ${code}`);
-    if (what !== 'finish') world.outsideMail.push({ ...common, code, result: String(error) });
+    if (what !== 'finish') world.outsideMail.push({ ...common, code, result: String(error), hasReceipt: false });
     else if (code !== 'cell_ended') world.uncaught.push(String(error));
   }
 };

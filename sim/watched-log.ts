@@ -16,6 +16,7 @@ export class WatchedLog implements RunLog {
   readonly #writing: Writing;
   /** The operations that ask, by cell. */
   readonly #asks = new Set<string>();
+  #onFailure: (error: CloisterError) => void = () => undefined;
 
   constructor(process: Writer, run: RunId, inner: RunLog) {
     this.#process = process;
@@ -31,7 +32,13 @@ export class WatchedLog implements RunLog {
       frames: [],
       acknowledged: 0,
       early: 0,
+      failedAt: null,
     };
+    inner.onFailure?.((error) => {
+      if (!process.alive) return;
+      this.#writing.failedAt ??= world.now;
+      this.#onFailure(error);
+    });
     if (process.alive) world.writings.push(this.#writing);
   }
 
@@ -79,9 +86,7 @@ export class WatchedLog implements RunLog {
   }
 
   onFailure(listener: (error: CloisterError) => void): void {
-    this.#inner.onFailure?.((error) => {
-      if (this.#process.alive) listener(error);
-    });
+    this.#onFailure = listener;
   }
 
   close(): Promise<void> {

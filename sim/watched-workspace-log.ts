@@ -23,6 +23,17 @@ export const appendWatched = async (
   return no;
 };
 
+/** A record that the store appends together with a change; nobody is told its number. */
+export const noteRecord = ({ no: process, world }: Pick<Writer, 'no' | 'world'>, record: WorkspaceRecord): void =>
+  void world.recordWrites.push({
+    process,
+    record,
+    after: undefined,
+    onDisk: world.onDisk(),
+    no: null,
+    wasOnDisk: false,
+  });
+
 /** A key for a process and a conversation. */
 export const turnKey = (process: number, { agent, name }: ConversationRef): string => `${process} ${agent}/${name}`;
 

@@ -19,6 +19,7 @@ import { planCrashBefore, withQuestions } from './question-workload.ts';
 import { planClose, planCrashAt, withSignals } from './signal-workload.ts';
 import type { Random } from './random.ts';
 import { withScarceBudget } from './scarce-workload.ts';
+import { planStorageActions } from './storage-workload.ts';
 import { planTeamCheckpointActions, withTeam } from './team-workload.ts';
 
 export const planSeed = (random: Random): SeedPlan => {
@@ -63,6 +64,7 @@ export const planSeed = (random: Random): SeedPlan => {
       : hasTeams
         ? planTeamCheckpointActions(teamRandom)
         : [],
+    storageActions: planStorageActions(random.fork('storage')),
     faults: {
       ...(shape.calm ? calm : planFaults(random.fork('faults'))),
       crashBefore: hasQuestions && !shape.calm ? planCrashBefore(questionRandom.fork('crash')) : null,

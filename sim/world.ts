@@ -1,7 +1,6 @@
 // What outlives every process: the disk, the providers, time, and the record of what happened.
 import type { RunId } from '#base';
 import type { CellFolders, Cloister, Frame, RunSession } from '#contracts';
-import { memoryCellFolders } from '#adapters/cell-folders';
 import { Disk } from './disk.ts';
 import { Faults } from './faults.ts';
 import type {
@@ -17,6 +16,7 @@ import type {
   RunRequest,
   SentAnswer,
   SignalRemoval,
+  StorageAction,
   ToolCall,
   WaitEnd,
   Writing,
@@ -55,7 +55,9 @@ export class World {
   readonly scheduler: Scheduler;
   readonly trace = new Trace();
   readonly disk = new Disk();
-  readonly files: CellFolders = memoryCellFolders();
+  readonly files: CellFolders = this.disk.folders;
+  /** Archives by their names. */
+  readonly archives = new Map<string, Uint8Array>();
   readonly faults: Faults;
   readonly modelCalls: ModelCall[] = [];
   readonly toolCalls: ToolCall[] = [];
@@ -67,6 +69,7 @@ export class World {
   readonly recordWrites: RecordWrite[] = [];
   readonly otherRequests: OtherRequest[] = [];
   readonly outsideMail: OutsideMail[] = [];
+  readonly storageActions: StorageAction[] = [];
   readonly answers: SentAnswer[] = [];
   readonly signals: PutSignal[] = [];
   readonly signalRemovals: SignalRemoval[] = [];
@@ -83,6 +86,8 @@ export class World {
   readonly peopleRandom: Random;
   /** What is asked of runs from other processes. */
   readonly signalRandom: Random;
+  /** Which runs are deleted and archived. */
+  readonly storageRandom: Random;
   /** Another process than the one with this number, and how it resumes the run; null: everything has ended. */
   elsewhere: ((run: RunId, not: number) => Elsewhere | null) | null = null;
   /** The number of sessions created so far. */
@@ -114,6 +119,7 @@ export class World {
     this.peopleRandom = random.fork('people');
     this.slotRandom = random.fork('slots');
     this.signalRandom = random.fork('signals');
+    this.storageRandom = random.fork('storage');
     this.scheduler = new Scheduler(random.fork('order'), strict);
     this.faults = new Faults(plan.faults, random.fork('faults'), this.scheduler);
     this.scheduler.onEvent = (kind) => this.trace.note(`${this.scheduler.now} ${kind}`);
@@ -129,6 +135,11 @@ export class World {
     const gate = this.slotGates.get(`${process} ${run}`);
     if (gate !== undefined && (!gate.hasSlot || gate.lateMs.length > 0))
       this.waitEnds.push({ process, run, frame, lateMs: gate.lateMs.at(-1) ?? null });
+  }
+
+  /** Whether callers wait until what they ask for is on disk. */
+  get givesReceipts(): boolean {
+    return this.plan.storageActions.length > 0;
   }
 
   get now(): number {

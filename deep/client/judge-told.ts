@@ -71,7 +71,7 @@ const problemsOf = (piece: Exclude<ToldPiece, { what: 'reused' }>, read: ReadRun
     case 'message':
       return JSON.stringify(read.events).includes(JSON.stringify(piece.message))
         ? []
-        : [`message ${piece.message} of run ${run} is missing`];
+        : [`message ${piece.message} of run ${run}, which is ${read.state}, is missing`];
     case 'deleting':
       return [];
     case 'deleted':

@@ -1,4 +1,5 @@
 // No impossible failure, and nothing uncaught.
+import type { RunId } from '#base';
 import { callingCell, runFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -38,10 +39,15 @@ export const failures: Judge = {
     for (const { error, process, run } of sessions)
       if (!excused.includes(error) && !isLeft(error, process))
         report(`run ${run} to end, or the store to fail`, `process ${process}: ${error}`);
+    const wasDeleted = new Set(history.remains.flatMap(({ run, former }) => (former === null ? [] : [run])));
+    const isGone = (code: string | null, run: RunId): boolean => code === 'run_exists' && wasDeleted.has(run);
     for (const { code, process, run, message } of resumeRefusals)
-      if (!resumeExcused.includes(code)) report(`run ${run} to be resumed`, `process ${process}: ${message}`);
+      if (!resumeExcused.includes(code) && !isGone(code, run))
+        report(`run ${run} to be resumed`, `process ${process}: ${message}`);
+    const isOfDeleted = (what: string): boolean => [...wasDeleted].some((run) => what.includes(run));
     for (const { code, process, what, message } of otherRequests)
-      if (!askExcused.includes(code)) report(`${what} to be done`, `process ${process}: ${message}`);
+      if (!askExcused.includes(code) && !(code === 'checkpoint_unknown' && isOfDeleted(what)))
+        report(`${what} to be done`, `process ${process}: ${message}`);
     for (const what of uncaught) report('nothing uncaught', what);
     return checks;
   },

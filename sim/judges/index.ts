@@ -1,4 +1,5 @@
 // All judges. To add one, add a file and a line here.
+import { abandoned } from './abandoned.ts';
 import { acknowledged } from './acknowledged.ts';
 import { admissions } from './admissions.ts';
 import { approvals } from './approvals.ts';
@@ -12,6 +13,7 @@ import { conversations } from './conversations.ts';
 import { cost } from './cost.ts';
 import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
+import { deletions } from './deletions.ts';
 import { effects } from './effects.ts';
 import { events } from './events.ts';
 import { failures } from './failures.ts';
@@ -70,6 +72,7 @@ export const judges: readonly Judge[] = [
   timers,
   deadlines,
   orphans,
+  abandoned,
   terminal,
   outcomes,
   events,
@@ -103,5 +106,6 @@ export const judges: readonly Judge[] = [
   queues,
   audit,
   replay,
+  deletions,
   damage,
 ];

@@ -7,6 +7,8 @@ export const orphans: Judge = {
   check: (history, report) => {
     let checks = 0;
     for (const run of history.runs) {
+      // Nobody ends what was deleted before its end.
+      if (run.isDeleted) continue;
       const { cells, operations } = runFacts(run);
       checks += cells.size + operations.size;
       for (const { birth, outcome } of cells.values())

@@ -317,7 +317,8 @@ class Walk {
       ...halted.map(({ settledIn }) => settledIn),
     );
     if (no < stoppedIn) return;
-    if (stoppedIn === Infinity) this.#report(`${this.#root.birth.cell} ${what}`, 'the log does not show that');
+    // What was deleted in the middle of its work has no end.
+    if (stoppedIn === Infinity && !this.#run.isDeleted) this.#report(`${this.#root.birth.cell} ${what}`, 'the log does not show that');
     this.#stop();
   }
 

@@ -5,10 +5,11 @@ export const terminal: Judge = {
   name: 'exactly one result',
   check: ({ runs, sessions }, report) => {
     let checks = 0;
-    for (const { run, frames, listed } of runs) {
+    for (const { run, frames, listed, isDeleted } of runs) {
       if (frames.length === 0) continue;
       checks++;
       const closes = frames.filter(({ record }) => record.type === 'close');
+      if (isDeleted && closes.length === 0) continue;
       const last = frames.at(-1)?.record;
       if (closes.length !== 1 || last?.type !== 'close') {
         report(`one end of run ${run}, in its last frame`, `${closes.length}, and the last frame is ${last?.type}`);

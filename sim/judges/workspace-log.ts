@@ -43,6 +43,8 @@ const isWriteOf = ({ record, no }: RecordWrite, entry: WorkspaceEntry): boolean 
   (no === null || no === entry.no) && JSON.stringify(record) === JSON.stringify(entry.record);
 
 const runsStartedTwice = (entries: readonly WorkspaceEntry[]): readonly string[] => {
-  const runs = entries.flatMap(({ record }) => ('run' in record && record.run !== null ? [record.run] : []));
+  const runs = entries.flatMap(({ record }) =>
+    record.type !== 'import' && 'run' in record && record.run !== null ? [record.run] : [],
+  );
   return runs.filter((run, index) => runs.indexOf(run) !== index);
 };

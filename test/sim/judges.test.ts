@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { judges, runJudges, runSeed } from '../../sim/index.ts';
 import type { History } from '../../sim/index.ts';
+import { deletionCorruptions } from './deletion-corruptions.ts';
 import { mailCorruptions } from './mail-corruptions.ts';
 import { questionCorruptions } from './question-corruptions.ts';
 import { signalCorruptions } from './signal-corruptions.ts';
@@ -302,6 +303,24 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
   'told = kept': [
     { to: read, change: ({ sessions }) => sessions.find((one: Loose) => one.readAll).events.push({ id: 'x/99' }) },
     { to: read, change: ({ sessions }) => (sessions.find((one: Loose) => one.readAll).events[0].at += 1) },
+    { to: ended, change: ({ sessions }) => Object.assign(sessions[0], { hasReceipt: true, run: 'never' }) },
+    {
+      to: (history) => ended(history) && history.outsideMail.some(({ hasReceipt }) => hasReceipt),
+      change: ({ outsideMail }) => (outsideMail.find((one: Loose) => one.hasReceipt).result = 'm-never'),
+    },
+    {
+      to: ended,
+      change: ({ sessions }) => (sessions.find((one: Loose) => one.outcome !== null).outcome.output += '!'),
+    },
+  ],
+  'no run is left with nobody on it': [
+    { to: ended, change: ({ writings }) => Object.assign(writings[0], { failedAt: -1e6 }) },
+    { to: ended, change: ({ runs }) => runs.forEach(({ frames }: Loose) => frames.pop()) },
+    {
+      to: (history) =>
+        ended(history) && history.processes.at(-1)!.diedAt === null && history.processes.at(-1)!.exitedAt === null,
+      change: ({ sessions, processes }) => sessions.push({ ...sessions[0], process: processes.length, endedAt: null }),
+    },
   ],
   'only granted crossings happen': [
     { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.grants = ['result'])) },
@@ -452,6 +471,7 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
   ...teamCorruptions,
   ...questionCorruptions,
   ...signalCorruptions,
+  ...deletionCorruptions,
   'queues are bounded': [
     { change: ({ queues }) => (queues.batchPeak = 1e6) },
     { change: ({ queues }) => (queues.eventsPeak = 1e6) },

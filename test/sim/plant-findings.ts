@@ -419,4 +419,27 @@ export const findings: readonly Finding[] = [
     1_633,
     'children inherit caps and deadlines',
   ],
+  ['a run goes without its tombstone', 1_000, 'a deleted run leaves its tombstone only'],
+  ['a tombstone is written for a log that has grown meanwhile', 1_000, 'a deleted run leaves its tombstone only'],
+  [
+    'a run is deleted although a live process owns it',
+    1_000,
+    'a deleted run leaves its tombstone only',
+    'acknowledged ⇒ present',
+  ],
+  [
+    'a deletion that a crash has interrupted is not finished',
+    1_000,
+    'progress once faults stop',
+    'a deleted run leaves its tombstone only',
+  ],
+  ['a deleted run is started again under its id', 1_000, 'a deleted run leaves its tombstone only'],
+  ['an archived run is deleted although its archive was not written', 1_000, 'a deleted run leaves its tombstone only'],
+  ['an archive is removed before its run is back', 1_000, 'a deleted run leaves its tombstone only'],
+  [
+    'a run whose agents wait does not notice that its records cannot be written',
+    1_000,
+    'no run is left with nobody on it',
+  ],
+  ['a run that could not be begun counts as durable', 1_000, 'told = kept'],
 ];

@@ -2,6 +2,7 @@
 // every one within a fixed number of seeds. None of them ships: they exist as text, and are bundled only while a test runs.
 
 import type { Edit } from '../planted/plant.ts';
+import { deletionBugs } from './planted-deletion-bugs.ts';
 import { mailBugs } from './planted-mail-bugs.ts';
 import { questionBugs } from './planted-question-bugs.ts';
 import { teamBugs } from './planted-team-bugs.ts';
@@ -232,4 +233,5 @@ export const bugs: readonly Bug[] = [
   // Teams.
   ...teamBugs,
   ...questionBugs,
+  ...deletionBugs,
 ];
