@@ -9,8 +9,10 @@ import type { Clock, Ids, LogPage, RunCommand, Signal, Store, CellFolder, CellFo
 import { openCommitter, openLogReader, openLogStore, describeOwner } from '#testing/adapters/stores';
 import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#testing/adapters/stores';
 import type { ProcessLife, PutSignal } from './history.ts';
+import type { ArchiveFolder } from '#app/storage';
 import { never } from './never.ts';
-import { appendWatched } from './watched-workspace-log.ts';
+import { simulatedArchives } from './simulated-archives.ts';
+import { appendWatched, noteRecord } from './watched-workspace-log.ts';
 import { WatchedLog } from './watched-log.ts';
 import type { World } from './world.ts';
 
@@ -22,6 +24,7 @@ export class Process {
   readonly ids: Ids;
   readonly store: Store;
   readonly workspaces: CellFolders;
+  readonly archives: ArchiveFolder;
   readonly #inner: LogStore;
   readonly #onCrash: (process: Process) => void;
   #alive = true;
@@ -55,17 +58,19 @@ export class Process {
     const owners = this.#owners();
     this.#inner = openLogStore({
       kind: 'sqlite',
-      path: 'simulated',
+      path: null,
       reader: openLogReader(world.disk.rows(world.faults.disk), owners),
       rebuild: async () => ({ runs: 0, listed: [], files: 0, skipped: [] }),
-      lifeCycle: world.disk.lifeCycle(),
+      lifeCycle: world.disk.lifeCycle({ step: (place) => this.touch(place), fault: world.faults.disk }),
       startThread: (listener) => this.#startThread(listener, owners),
       defer: (work) => void this.later(0, 'defer', work),
+      later: (work) => void this.later(releaseAgainMs, 'release', work),
       now: () => world.wallClock(),
       watchSignals: (notify) => world.disk.watchSignals(() => void this.later(signalNoticeMs, 'signals', notify)),
     });
     this.store = this.#guardedStore();
     this.workspaces = { open: (run, cell) => this.#workspace(world.files.open(run, cell)) };
+    this.archives = simulatedArchives(this, world);
     world.trace.note(`process ${this.no} starts`);
   }
 
@@ -258,9 +263,19 @@ export class Process {
           return inner.removeSignal(run, id);
         }),
       watchSignals: (listener) => inner.watchSignals(listener),
-      deleteRuns: (deletions, after) => guarded('delete runs', () => inner.deleteRuns(deletions, after)),
+      deleteRuns: (deletions, after) =>
+        guarded('delete runs', async () => {
+          for (const { tombstone } of deletions) noteRecord(this, { type: 'tombstone', tombstone });
+          await inner.deleteRuns(deletions, after);
+          if (!this.touch('deleted')) await never();
+        }),
       finishDeletions: (runs) => guarded('finish deletions', () => inner.finishDeletions(runs)),
-      importRun: (bodies, record) => guarded('import run', () => inner.importRun(bodies, record)),
+      importRun: (bodies, record) =>
+        guarded('import run', async () => {
+          noteRecord(this, { type: 'import', ...record });
+          await inner.importRun(bodies, record);
+          if (!this.touch('imported')) await never();
+        }),
       // Looking at deletions draws no fault, so that runs without any stay what they were.
       pendingDeletions: () => inner.pendingDeletions(),
       tombstone: (run) => inner.tombstone(run),
@@ -306,6 +321,9 @@ const noteSignal = ({ no, world }: Process, { run, id, body }: Signal): PutSigna
   world.signals.push(put);
   return put;
 };
+
+/** Until a release that could not be written is tried again. */
+const releaseAgainMs = 250;
 
 /** How long after its commit a signal is noticed. */
 const signalNoticeMs = 80;

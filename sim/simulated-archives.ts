@@ -33,5 +33,6 @@ export const simulatedArchives = (
       archives.delete(name);
       if (!process.touch('archive removed')) await never();
     },
+    list: async () => [...archives.keys()],
   };
 };

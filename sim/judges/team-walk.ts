@@ -318,7 +318,8 @@ class Walk {
     );
     if (no < stoppedIn) return;
     // What was deleted in the middle of its work has no end.
-    if (stoppedIn === Infinity && !this.#run.isDeleted) this.#report(`${this.#root.birth.cell} ${what}`, 'the log does not show that');
+    if (stoppedIn === Infinity && !this.#run.isDeleted)
+      this.#report(`${this.#root.birth.cell} ${what}`, 'the log does not show that');
     this.#stop();
   }
 

@@ -240,7 +240,11 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   #runId(only: RunOptions['only']): RunId {
-    return only === undefined ? (this.#shared.ids.random() as RunId) : parseRunId(only.run);
+    if (only === undefined) return this.#shared.ids.random() as RunId;
+    const run = parseRunId(only.run);
+    // Its session here would be forgotten, and nobody could stop it.
+    if (this.#runs.live(run) !== undefined) throw new CloisterError('run_owned', 'Owner: this process.');
+    return run;
   }
 
   async #runTurn(

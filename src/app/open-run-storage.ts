@@ -7,7 +7,7 @@ import type { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export const openRunStorage = (
-  { store, clock, resources, operatorKey, workspaces, keep, openPauses }: SharedPorts,
+  { store, clock, resources, operatorKey, workspaces, archives, keep, openPauses }: SharedPorts,
   { copies }: ConversationService,
   runs: Runs,
 ): RunStorage =>
@@ -18,7 +18,7 @@ export const openRunStorage = (
     archives: new Archives({
       store,
       workspaces,
-      folder: store.path === null ? null : archiveFolder(store.path),
+      folder: archives ?? (store.path === null ? null : archiveFolder(store.path)),
       openArchive: openArchivedRun,
     }),
     key: () => operatorKey?.() ?? null,

@@ -17,7 +17,7 @@ import type { SchemaProblems } from './check-schemas.ts';
 import type { ConversationSettings } from '#app/conversations';
 import type { QuestionHandler } from './question-handler.ts';
 import type { OpenPauses } from './run-reader.ts';
-import type { OperatorKey } from '#app/storage';
+import type { ArchiveFolder, OperatorKey } from '#app/storage';
 import type { StallMonitor } from './stall-monitor.ts';
 
 export type SharedPorts = SchemaProblems & {
@@ -48,6 +48,8 @@ export type SharedPorts = SchemaProblems & {
   readonly operatorKey?: (() => OperatorKey | null) | undefined;
   /** How long recorded runs are kept; null if nothing says it. Throws if the config has problems. */
   readonly keep?: (() => KeepRules | null) | undefined;
+  /** Where archives are. Default: a folder of the workspace, if it is on disk. */
+  readonly archives?: ArchiveFolder | undefined;
 };
 
 /** `agents`: those that are registered, at any time. */

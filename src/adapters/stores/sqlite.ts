@@ -42,6 +42,7 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     reader,
     startThread: (listener) => startSqliteThread(setup, listener),
     defer: setImmediate,
+    later: (work) => void setTimeout(work, releaseAgainMs).unref(),
     now,
     rebuild: async (run, asked = {}) => (await import('./rebuild.ts')).rebuildRuns({ folder: path, build }, run, asked),
     lifeCycle: {
@@ -55,6 +56,9 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     watchSignals: (notify) => pollSignals(() => rows.newestSignal(), notify),
   });
 };
+
+/** Until a run whose release could not be written is released again. */
+const releaseAgainMs = 250;
 
 /** SQLite tells nobody about commits of other processes. In real time, whatever clock the runs have: others write in real time. */
 const pollSignals = (readNewest: () => number, notify: () => void): (() => void) => {

@@ -131,6 +131,7 @@ const acquireRun = (
   { self, owners }: CommittedState,
   applied: AppliedBatch,
 ): void => {
+  // probe: own-not-deleted
   if (tables.recordOfDeletion(run) !== undefined) {
     applied.refused.push({ run, owner: '', isDeleted: true });
     return;

@@ -3,8 +3,8 @@
 //   writer-one-batch-in-flight. Items that arrive meanwhile wait in the next batch, so one sync covers them all.
 //   writer-batch-keeps-process. A batch in flight keeps the process alive; an idle writer does not.
 //   writer-answers-every-batch. Even when the thread dies.
-//   writer-releases-later. Runs whose release was in a failed batch are released with the next one: otherwise they would be owned by
-//       this process for as long as it lives, with nobody on them.
+//   released-in-the-end. Runs whose release was in a failed batch are released with the next one, which comes after a while if nobody
+//       writes: otherwise this process would own them for as long as it lives, with nobody on them.
 //   writer-close-reaches-thread. Once anything was posted, closing always reaches a thread.
 import type { RunId } from '#base';
 import type { Ack, Item, ToWorker } from './messages.ts';
@@ -29,6 +29,8 @@ export type WriterPorts = {
   startThread(listener: ThreadListener): Thread;
   /** Runs `work` after the promises that are being resolved now and their immediate continuations. */
   defer(work: () => void): void;
+  /** Runs `work` after a while. Nothing waits for it, and the process may end before. */
+  later(work: () => void): void;
 };
 
 export type Batch = {
@@ -72,6 +74,12 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     notify(batch, ack, listener);
     batch.settle(ack);
     if (waiting !== undefined) schedule();
+    else if (unreleased.size > 0) ports.later(releaseAgain);
+  };
+  const releaseAgain = (): void => {
+    if (unreleased.size === 0 || closed) return;
+    waiting ??= newBatch();
+    schedule();
   };
   const startThread = () => {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -104,6 +104,7 @@ export class LocalRunStorage implements RunStorage {
     // Before anything is written: whether they can go.
     await this.#delete({ runs }, { ...options, dryRun: true }, new Map());
     const archives = new Map<RunId, ArchiveRef>();
+    // probe: archive-saved
     for (const run of runs.map((one) => parseRunId(one))) archives.set(run, await this.#ports.archives.save(run));
     return this.#delete({ runs }, options, archives);
   }
@@ -113,6 +114,7 @@ export class LocalRunStorage implements RunStorage {
     const tombstone = await this.tombstone(run);
     if (tombstone?.archive === undefined) throw new CloisterError('run_unknown', `Run ${run} is not archived here.`);
     const { archive } = tombstone;
+    // probe: restore-then-remove
     await this.#ports.archives.take(await this.#ports.archives.read(archive), options.by ?? 'operator', () => true);
     await this.#ports.archives.remove(archive);
   }
@@ -218,6 +220,7 @@ export class LocalRunStorage implements RunStorage {
     checkOptions(options, { compact: 'flag' });
     const { compact = false } = options;
     const pending = await this.#ports.store.pendingDeletions();
+    // probe: deletion-finished-later
     if (pending.length > 0 || compact) await this.#finish(compact);
     return pending.length;
   }
@@ -251,6 +254,7 @@ export class LocalRunStorage implements RunStorage {
     if (tombstones.length === 0) return this.#cleanUp(cleanup);
     const deletions = tombstones.map((tombstone): RunDeletion => ({ tombstone, cleanup, blobs }));
     for (let from = 0; from < deletions.length; from += runsPerCommit)
+      // probe: deletion-decided-once
       await store.deleteRuns(deletions.slice(from, from + runsPerCommit), lastEntryNo + from);
   }
 

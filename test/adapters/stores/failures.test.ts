@@ -67,6 +67,19 @@ describe('a failed write', () => {
     expect(await store.read(run)).toHaveLength(2);
   });
 
+  // invariant: released-in-the-end
+  test('leaves a run that is released although the first tries could not be written', async () => {
+    const store = await openStore(undefined, { faults: { failTransactions: [3, 4] } });
+    const run = newRun();
+    const log = await store.acquireRun(run);
+    const make = framesOf(run);
+    log.append(make.open());
+    await log.durable();
+    log.append(make.step());
+    await expect(log.close()).rejects.toMatchObject(failed);
+    await expect.poll(async () => (await store.list())[0]?.state, { timeout: 20_000 }).toBe('interrupted');
+  });
+
   test('also fails the frames that were appended while it was in flight', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [2] } });
     const run = newRun();

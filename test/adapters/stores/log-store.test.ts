@@ -160,7 +160,7 @@ describe('a run that could not be released when it ended is released when the st
   });
 });
 
-// invariant: writer-releases-later
+// invariant: released-in-the-end
 test.for([
   ['its commit failed', ['kept', 'refused']],
   ['its commit failed, and so do the next two', ['kept', 'refused', 'refused', 'refused']],
@@ -223,6 +223,7 @@ test('a batch keeps its items until it is acknowledged, and no longer', async ()
         unref: () => undefined,
       }),
       defer: (work) => void setImmediate(work),
+      later: () => undefined,
     },
     { onRunFailed: () => undefined, onRunCommitted: () => undefined },
   );

@@ -112,6 +112,8 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     reader: openLogReader(mapRows(disk), owners),
     startThread,
     defer: later,
+    // Only what is written next tries again.
+    later: () => undefined,
     rebuild: async () => ({ runs: 0, listed: [], files: 0, skipped: [] }),
     lifeCycle: mapLifeCycle(disk),
     now: () => 1000,
