@@ -124,6 +124,10 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     why: 'context was taken after the budget had refused a first request: on a replay the refusal was worded differently',
   },
   {
+    seed: 954,
+    why: 'the judge of signals expected an answer to be taken at once although another one before it waited for a slot',
+  },
+  {
     seed: 994_254_253,
     why: 'an agent that had answered in JSON was cancelled while it waited for those it had spawned: the audit expected no output',
   },

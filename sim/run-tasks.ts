@@ -3,6 +3,7 @@ import type { RunId } from '#base';
 import type { ConversationRef } from '#contracts';
 import type { RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
+import type { World } from './world.ts';
 
 export type RunTask = {
   readonly plan: RunPlan;
@@ -53,3 +54,12 @@ export const withoutInput = (plan: RunPlan): RunPlan => ({
   signals: [],
   team: plan.team && { ...plan.team, additions: [], messages: [] },
 });
+
+/** Runs that were deleted before they had ended, and are there again, are resumed like others. */
+export const reopenTasks = ({ disk }: Pick<World, 'disk'>, tasks: readonly RunTask[], runs: readonly RunId[]): void => {
+  for (const task of tasks) {
+    if (task.run === null || !runs.includes(task.run)) continue;
+    const isOver = disk.bodies(task.run).at(-1)?.includes('"type":"close"') === true;
+    if (!isOver) Object.assign(task, { done: false, wanted: true });
+  }
+};

@@ -91,8 +91,16 @@ export class StorageUsers {
     const { process, cloister } = opened;
     const no = storageActions.length;
     const action: StorageAction = {
-      ...{ no, process: process.no, what, at: now, run, endedAt: null, code: null, message: '' },
-      ...{ deleted: [], broughtBack: [] },
+      no,
+      process: process.no,
+      what,
+      at: now,
+      run,
+      endedAt: null,
+      code: null,
+      message: '',
+      deleted: [],
+      broughtBack: [],
     };
     storageActions.push(action);
     trace.note(`process ${process.no} is asked to do: ${what} ${run} (${no})`);

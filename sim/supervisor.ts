@@ -5,17 +5,18 @@ import { createAgent, bindToProcess } from './agents.ts';
 import { closeSimulatedCloister, openSimulatedCloister } from './cloister.ts';
 import type { SimulatedCloister } from './cloister.ts';
 import { errorCode } from './error-code.ts';
-import { followSession, noteCancel } from './follow-session.ts';
+import { followSession } from './follow-session.ts';
 import type { RunRequest } from './history.ts';
 import { pickElsewhere } from './remote-commands.ts';
 import { RunPlacement } from './run-placement.ts';
+import { closeAtWork, scheduleRivals } from './disturb-processes.ts';
 import { CheckpointUsers } from './checkpoint-users.ts';
 import { StorageUsers } from './storage-users.ts';
 import type { ResidentPlan } from './plan.ts';
 import { Process } from './process.ts';
 import { setClockSoon } from './set-clock.ts';
 import { requestRun } from './team-requests.ts';
-import { createRunTask, goalText, runOptions, withoutInput } from './run-tasks.ts';
+import { createRunTask, goalText, reopenTasks, runOptions, withoutInput } from './run-tasks.ts';
 import type { RunTask } from './run-tasks.ts';
 import { turnKey } from './watched-workspace-log.ts';
 import type { Elsewhere, World } from './world.ts';
@@ -59,7 +60,7 @@ export class Supervisor {
     this.#storageUsers = new StorageUsers(world, {
       anyProcess: () => (world.storageRandom.chance(0.5) ? this.#anyProcess() : this.#anotherProcess()),
       checkSoon: () => this.#checkSoon(),
-      broughtBack: (runs) => this.#takeUp(runs),
+      broughtBack: (runs) => reopenTasks(world, this.#tasks, runs),
     });
     world.onFork = (request) => this.#expectFork(request);
     world.elsewhere = (run, not) => this.#elsewhere(run, not);
@@ -68,7 +69,8 @@ export class Supervisor {
   start(): void {
     const { plan, scheduler } = this.#world;
     for (const task of this.#tasks) scheduler.after(task.plan.startsAt, `ask ${task.index}`, () => this.#request(task));
-    if (plan.faults.rivals > 0) this.#rivalSoon();
+    const resume = (task: RunTask): void => void this.#resume(this.#anotherProcess(), task);
+    if (plan.faults.rivals > 0) scheduleRivals(this.#world, { done: () => this.done, tasks: this.#tasks, resume });
     if (plan.faults.clock > 0) setClockSoon(this.#world, () => this.done);
     if (plan.closesAt !== null) this.#closeSoon(plan.closesAt);
     this.#checkpointUsers.start();
@@ -321,16 +323,6 @@ export class Supervisor {
     }
   }
 
-  /** Runs that were deleted before they had ended are resumed like others. */
-  #takeUp(runs: readonly RunId[]): void {
-    for (const task of this.#tasks) {
-      if (task.run === null || !runs.includes(task.run)) continue;
-      const isOver = this.#world.disk.bodies(task.run).at(-1)?.includes('"type":"close"') === true;
-      if (!isOver) Object.assign(task, { done: false, wanted: true });
-    }
-    this.#checkSoon();
-  }
-
   /** The run never started: nothing of it was acknowledged or stored. */
   #requestAgain(task: RunTask): void {
     if (task.requests >= requestsMax) {
@@ -350,25 +342,7 @@ export class Supervisor {
     const opened = this.#open.find(({ process }) => process.alive && !this.#world.isSending(process.no));
     if (opened === undefined) return;
     this.#open = this.#open.filter((one) => one !== opened);
-    const { sessions, trace } = this.#world;
-    trace.note(`process ${opened.process.no} is closed`);
-    for (const one of sessions)
-      if (one.process === opened.process.no && one.endedAt === null && one.cancelledAt === null)
-        noteCancel(this.#world, one);
-    await closeSimulatedCloister(opened);
-    opened.process.exit();
+    await closeAtWork(this.#world, opened);
     this.#checkSoon();
-  }
-
-  /** Lets another process try to resume a run that may still be working. */
-  #rivalSoon(): void {
-    const { random, faults, scheduler } = this.#world;
-    scheduler.after(random.log(20, 2_000), 'rival', () => {
-      if (!faults.on || this.done) return;
-      const unfinished = this.#tasks.filter(({ done }) => !done);
-      if (unfinished.length > 0 && faults.draw(faults.plan.rivals / 2, 'process', { 'second owner': 1 }) !== null)
-        void this.#resume(this.#anotherProcess(), random.pick(unfinished));
-      this.#rivalSoon();
-    });
   }
 }

@@ -1,6 +1,7 @@
 // Plans the workload of a seed: agents, their rights and limits, requests, and faults.
 import type { JsonObject } from '#base';
 import type { Budget, BuiltinTool, GrantName, Limits, Price, ShareName } from '#contracts';
+import { calm } from './calm-faults.ts';
 import { withInstructions } from './instruction-workload.ts';
 import { withMail } from './mail-workload.ts';
 import type { CreateAgentPlan } from './mail-workload.ts';
@@ -136,18 +137,6 @@ const planBranchActions = (runs: readonly RunPlan[], random: Random): readonly C
 
 /** `flood`: models send a text in more pieces than are buffered for a slow reader. */
 type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };
-
-const calm: Omit<FaultPlan, 'post' | 'crashBefore' | 'crashAt'> = {
-  untilMs: 0,
-  crashesMax: 0,
-  crash: 0,
-  model: 0,
-  tool: 0,
-  source: 0,
-  disk: 0,
-  clock: 0,
-  rivals: 0,
-};
 
 const planFaults = (random: Random): Omit<FaultPlan, 'post' | 'crashBefore' | 'crashAt'> => {
   const rate = (most: number): number => (random.chance(0.55) ? random.unit() * most : 0);

@@ -51,8 +51,11 @@ export const turnsIn = (history: History): readonly ExpectedTurn[] => {
   const seen: ExpectedTurn[] = [];
   const lineOf = (ref: ConversationRef | null): readonly Turn[] =>
     (ref && conversations.get(conversationKey(ref))?.line) ?? [];
+  const deleted = new Set<RunId>();
   for (const entry of history.workspaceLog.entries) {
     const { record } = entry;
+    if (record.type === 'tombstone') deleted.add(record.tombstone.run);
+    if (record.type === 'import') deleted.delete(record.run);
     if (record.type === 'purge') conversations.delete(conversationKey(record.conversation));
     if (record.type === 'checkpoint') {
       const { checkpoint } = record;
@@ -66,9 +69,9 @@ export const turnsIn = (history: History): readonly ExpectedTurn[] => {
     if (record.type === 'turn') {
       const { conversation, run, agent } = record;
       const state = conversations.get(conversationKey(conversation)) ?? emptyConversation;
-      const onDisk = onDiskAt(history, entry);
-      const files = filesIn(history, state, onDisk).get(agent) ?? null;
-      seen.push({ run, conversation, before: entriesIn(history, state, onDisk), files });
+      const then = { onDisk: onDiskAt(history, entry), deleted: new Set(deleted) };
+      const files = filesIn(history, state, then).get(agent) ?? null;
+      seen.push({ run, conversation, before: entriesIn(history, state, then), files });
       const line = [...state.line, { run, agent, from: null, frames: null }];
       upTo.set(run, line);
       conversations.set(conversationKey(conversation), { ...state, line });
@@ -91,13 +94,13 @@ export const turnsIn = (history: History): readonly ExpectedTurn[] => {
         (from.conversation === null ? undefined : conversations.get(conversationKey(from.conversation))) ??
         emptyConversation;
       const turns = line.length > 0 ? line : [{ run: from.run, agent, from: null, frames: from.frames }];
-      const onDisk = onDiskAt(history, entry);
-      const all = entriesIn(history, { ...origin, line: turns }, onDisk);
+      const then = { onDisk: onDiskAt(history, entry), deleted: new Set(deleted) };
+      const all = entriesIn(history, { ...origin, line: turns }, then);
       const own = continuation === null ? all.length : all.findIndex((one) => one.run === from.run);
       const later = all.slice(own).filter((one) => one.run !== from.run);
       if (continuation !== null) upTo.set(continuation.run, [continuation]);
       conversations.set(conversationKey(conversation), {
-        files: filesIn(history, { ...origin, line: turns }, onDisk),
+        files: filesIn(history, { ...origin, line: turns }, then),
         kept: all.slice(0, own),
         meanwhile: later,
         line: continuation === null ? [] : [continuation],
@@ -130,13 +133,16 @@ const onDiskAt = ({ recordWrites }: History, { no, record }: WorkspaceEntry): Di
 
 const framesOf = ({ runs }: History, run: RunId): readonly Frame[] => runs.find((one) => one.run === run)?.frames ?? [];
 
+/** What was on the disk, and which runs were deleted. */
+type Moment = { readonly onDisk: DiskLengths; readonly deleted: ReadonlySet<RunId> };
+
 /** The entries that count, as of what was on the disk. */
 const entriesIn = (
   history: History,
   { kept, meanwhile, line }: ConversationState,
-  onDisk: DiskLengths,
+  then: Moment,
 ): readonly PlacedEntry[] => {
-  const turns = line.map((turn) => entriesOfRun(countedFrames(history, turn, onDisk)));
+  const turns = line.map((turn) => entriesOfRun(countedFrames(history, turn, then)));
   const [first = [], ...others] = turns;
   return [...kept, ...mergeByTime([first, ...Map.groupBy(meanwhile, ({ run }) => run).values(), ...others])];
 };
@@ -145,23 +151,24 @@ const entriesIn = (
 const countedFrames = (
   history: History,
   { run, from, frames: counts }: Turn,
-  onDisk: DiskLengths,
+  { onDisk, deleted }: Moment,
 ): readonly Frame[] => {
   const index = history.runs.findIndex((one) => one.run === run);
   const frames = history.runs[index]?.frames.slice(0, Math.min(onDisk[index] ?? 0, counts ?? Infinity)) ?? [];
-  // A fork that never started counts with the frames it was to keep.
-  return frames.length > 0 || from === null ? frames : framesOf(history, from.run).slice(0, from.frames);
+  // A fork that never started counts with the frames it was to keep, unless it or its origin is gone.
+  const isGone = deleted.has(run) || (from !== null && deleted.has(from.run));
+  return frames.length > 0 || from === null || isGone ? frames : framesOf(history, from.run).slice(0, from.frames);
 };
 
 /** What the newest turn of each agent left. */
 const filesIn = (
   history: History,
   { files, line }: ConversationState,
-  onDisk: DiskLengths,
+  then: Moment,
 ): ReadonlyMap<string, FilesLeft> => {
   const left = new Map(files);
   for (const turn of line) {
-    const frames = countedFrames(history, turn, onDisk);
+    const frames = countedFrames(history, turn, then);
     if (frames.length > 0) left.set(turn.agent, filesLeftBy(frames));
   }
   return left;

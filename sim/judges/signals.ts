@@ -115,14 +115,26 @@ const judgeTaken = (history: History, signal: PutSignal, report: ReportProblem):
       one.ownedAt <= acknowledgedAt &&
       (one.releasedAt ?? history.processes[one.process - 1]?.diedAt ?? Infinity) > acknowledgedAt + takenMs,
   );
+  // They are carried out one after the other, and each may wait for a slot.
+  const waitMs = takenMs * (1 + waitingBefore(history, signal));
   const isDead =
-    owner === undefined || (history.processes[owner.process - 1]?.diedAt ?? Infinity) <= acknowledgedAt + takenMs;
+    owner === undefined || (history.processes[owner.process - 1]?.diedAt ?? Infinity) <= acknowledgedAt + waitMs;
   if (isDead) return;
   const removed = history.signalRemovals.some(
-    (one) => one.run === of && one.id === id && one.at <= acknowledgedAt + takenMs,
+    (one) => one.run === of && one.id === id && one.at <= acknowledgedAt + waitMs,
   );
-  if (!removed) report(`signal ${id} of run ${of} to be taken within ${takenMs} ms`, 'it was not');
+  if (!removed) report(`signal ${id} of run ${of} to be taken within ${waitMs} ms`, 'it was not');
 };
+
+/** How many other signals of the run were stored and not removed then. */
+const waitingBefore = ({ signals: all, signalRemovals }: History, { run, id, acknowledgedAt }: PutSignal): number =>
+  all.filter(
+    (one) =>
+      one.run === run &&
+      one.id !== id &&
+      one.at <= acknowledgedAt! &&
+      !signalRemovals.some((gone) => gone.run === run && gone.id === one.id && gone.at < acknowledgedAt!),
+  ).length;
 
 /** An answer that came in time, from somebody who may answer, is taken. */
 const judgeLost = (history: History, sent: SentAnswer, report: ReportProblem): void => {

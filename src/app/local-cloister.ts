@@ -144,7 +144,7 @@ export class LocalCloister extends RunReader implements Cloister {
       requestHash: only?.requestHash,
     };
     // The schema has been checked: what it accepts has its type.
-    return this.#runs.start(this.#runId(only), start, signal) as RunSession<never>;
+    return this.#runs.start(this.#runs.idFor(only), start, signal) as RunSession<never>;
   }
 
   agentTool(agent: string | Agent, options: Parameters<Cloister['agentTool']>[1] = {}): AgentTool {
@@ -202,7 +202,7 @@ export class LocalCloister extends RunReader implements Cloister {
       ...startOptions,
       requestHash: only?.requestHash,
     };
-    return this.#runs.start(this.#runId(only), start, signal);
+    return this.#runs.start(this.#runs.idFor(only), start, signal);
   }
 
   send(run: string, text: string, target?: MessageTarget): string {
@@ -239,14 +239,6 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.observe(options);
   }
 
-  #runId(only: RunOptions['only']): RunId {
-    if (only === undefined) return this.#shared.ids.random() as RunId;
-    const run = parseRunId(only.run);
-    // Its session here would be forgotten, and nobody could stop it.
-    if (this.#runs.live(run) !== undefined) throw new CloisterError('run_owned', 'Owner: this process.');
-    return run;
-  }
-
   async #runTurn(
     request: ValidatedRequest,
     conversation: { readonly agent: string; readonly name: string },
@@ -263,7 +255,7 @@ export class LocalCloister extends RunReader implements Cloister {
         'history: cannot be combined with `conversation`, which has its own history.',
       );
     const bytesMax = this.#requests.historyBytes(agent);
-    const turn = { agent, conversation, context, bytesMax, run: this.#runId(only), isOnly: only !== undefined };
+    const turn = { agent, conversation, context, bytesMax, run: this.#runs.idFor(only), isOnly: only !== undefined };
     const { run, log, history, files } = await this.#conversationService.beginTurn(turn);
     try {
       const own = { ...environment, ...filesOf(request), ...startOptions, requestHash: only?.requestHash };

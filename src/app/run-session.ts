@@ -99,8 +99,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** Connects the started run. */
   attach(live: Run, log: RunLog): void {
-    this.#live = live;
-    this.#log = log;
+    [this.#live, this.#log] = [live, log];
     if (log.onCommit === undefined) this.#commit(Infinity);
     else log.onCommit((newest) => this.#commit(newest));
     // An agent that waits for messages would notice nothing.

@@ -1,10 +1,12 @@
 // Runs that are running in this process.
 import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
+import { parseRunId } from '#base/shapes';
 import type {
   DurableEvent,
   ObserveOptions,
   RunLog,
+  RunOptions,
   RunOutcome,
   RunPorts,
   SharedRunPorts,
@@ -54,6 +56,14 @@ export class Runs {
     this.#ports = sharedRunPorts(shared, agents);
     this.#signals = new RunSignals(shared, agents);
     this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
+  }
+
+  /** The id that is asked for, or a new one. Throws `run_owned`: the session here would be forgotten, and nobody could stop it. */
+  idFor(only: RunOptions['only']): RunId {
+    if (only === undefined) return this.#host.ids.random() as RunId;
+    const run = parseRunId(only.run);
+    if (this.#live.get(run) !== undefined) throw new CloisterError('run_owned', 'Owner: this process.');
+    return run;
   }
 
   start(run: RunId, start: RunStart, signal?: AbortSignal): TeamSession {

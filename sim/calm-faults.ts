@@ -1,0 +1,14 @@
+// Faults of a seed in which nothing goes wrong.
+import type { FaultPlan } from './plan.ts';
+
+export const calm: Omit<FaultPlan, 'post' | 'crashBefore' | 'crashAt'> = {
+  untilMs: 0,
+  crashesMax: 0,
+  crash: 0,
+  model: 0,
+  tool: 0,
+  source: 0,
+  disk: 0,
+  clock: 0,
+  rivals: 0,
+};
