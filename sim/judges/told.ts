@@ -37,7 +37,9 @@ const judgeReceipts = (history: History, report: ReportProblem): number => {
   for (const { run, process } of runs)
     if (framesOf(history, run).length === 0)
       report(`run ${run}, for which process ${process} gave a receipt`, 'it does not exist');
-  const sent = history.outsideMail.filter(({ hasReceipt }) => hasReceipt);
+  // Of a run that was cancelled before it had begun, no agent is left to receive anything.
+  const isCancelled = (run: string): boolean => framesOf(history, run).some(({ record }) => record.type === 'cancel');
+  const sent = history.outsideMail.filter(({ run, hasReceipt }) => hasReceipt && !isCancelled(run));
   for (const { run, process, result: id } of sent)
     if (!framesOf(history, run).some(({ record, contents = [] }) => isMessage(id, { record, contents })))
       report(`message ${id} of run ${run}, for which process ${process} gave a receipt`, 'it is not in the log');

@@ -10,10 +10,6 @@ export const deletionBugs: readonly Bug[] = [
     'deletion-appends-tombstone',
     'const ack = { key, no: (after ?? -1) + 1 } as { readonly key: number; readonly no: number };',
   ),
-  // invariant: deletion-names-the-log
-  bug('a tombstone is written for a log that has grown meanwhile', 'deletion-same-log', 'return undefined;'),
-  // invariants: deletion-all-or-none, deletion-decided-once
-  bug('a run is deleted although a live process owns it', 'deletion-refused', ''),
   bug('a deletion that a crash has interrupted is not finished', 'deletion-finished-later', ''),
   bug('a deleted run is started again under its id', 'own-not-deleted', ''),
   // invariant: archive-before-deletion

@@ -41,7 +41,6 @@ type Context = {
 export const deleteRuns = (tables: RunTables, item: DeleteItem, context: Context): ChangeAck => {
   const { key, at } = item;
   const refusal = item.runs.map((one) => deletionRefusal(tables, one, context)).find((one) => one !== undefined);
-  // probe: deletion-refused
   if (refusal !== undefined) return { key, ...refusal };
   let { after } = item;
   for (const { run, record, pending, blobs } of item.runs) {
@@ -69,7 +68,6 @@ const deletionRefusal = (
   const tail: Tail = applied.tails.get(run) ?? tables.tail(run) ?? noTail;
   // Of an archived run nothing is left here; its tombstone is replaced.
   if (tail.no === noTail.no && tables.recordOfDeletion(run) !== undefined) return undefined;
-  // probe: deletion-same-log
   const isSame = tail.no === frames - 1 && (frames === 0 || tail.hash === head);
   return isSame ? undefined : { refused: 'changed', run };
 };

@@ -254,7 +254,6 @@ export class LocalRunStorage implements RunStorage {
     if (tombstones.length === 0) return this.#cleanUp(cleanup);
     const deletions = tombstones.map((tombstone): RunDeletion => ({ tombstone, cleanup, blobs }));
     for (let from = 0; from < deletions.length; from += runsPerCommit)
-      // probe: deletion-decided-once
       await store.deleteRuns(deletions.slice(from, from + runsPerCommit), lastEntryNo + from);
   }
 
