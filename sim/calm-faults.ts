@@ -1,7 +1,10 @@
 // Faults of a seed in which nothing goes wrong.
 import type { FaultPlan } from './plan.ts';
 
-export const calm: Omit<FaultPlan, 'post' | 'crashBefore' | 'crashAt'> = {
+/** What does not depend on what the runs do. */
+export type DrawnFaults = Omit<FaultPlan, 'post' | 'crashBefore' | 'crashAt' | 'crashInStorage'>;
+
+export const calm: DrawnFaults = {
   untilMs: 0,
   crashesMax: 0,
   crash: 0,

@@ -49,9 +49,10 @@ export class Faults {
 
   /** The record about a question before which a new process crashes, or the moment of a signal; null: it does not. */
   dieAtPlace(): string | null {
-    const { crashBefore, crashAt } = this.plan;
+    const { crashBefore, crashAt, crashInStorage } = this.plan;
     if (!this.on || this.#crashesLeft === 0) return null;
     const random = this.random.fork(`question ${this.#crashesLeft}`);
+    if (crashInStorage !== null && random.fork('storage').chance(0.6)) return crashInStorage;
     const isBefore = crashBefore !== null && random.chance(0.6);
     if (crashAt !== null && random.fork('signal').chance(isBefore ? 0.5 : 0.8)) return crashAt;
     return isBefore ? `append ${crashBefore}` : null;

@@ -207,6 +207,16 @@ export type CheckpointActionPlan = {
   readonly twice: boolean;
 };
 
+/** Steps of deletions and archives. */
+export type StorageMoment =
+  | 'archive written'
+  | 'deleted'
+  | 'remove folder of deleted run'
+  | 'finish deletions'
+  | 'import run'
+  | 'imported'
+  | 'remove archive';
+
 /**
  * Somebody deletes a run or a conversation, moves a run into an archive or back, moves it out and in again, lets runs expire, or asks for a
  * run again under the id that it had.
@@ -250,6 +260,8 @@ export type FaultPlan = {
   readonly crashBefore: QuestionRecord | null;
   /** The same for signals. */
   readonly crashAt: SignalMoment | null;
+  /** The same for steps of deletions and archives. */
+  readonly crashInStorage: StorageMoment | null;
   readonly model: number;
   readonly tool: number;
   readonly source: number;

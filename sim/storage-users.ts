@@ -78,9 +78,10 @@ export class StorageUsers {
   }
 
   #pickRun({ what }: StorageActionPlan): RunId | null {
-    const { requests, disk, storageRandom: random } = this.#world;
+    const { requests, disk, archives, storageRandom: random } = this.#world;
     const runs = requests.map(({ run }) => run);
-    const wanted = runs.filter((run) => (what === 'restore' ? disk.isDeleted(run) : disk.length(run) > 0));
+    const isArchived = (run: RunId): boolean => disk.isDeleted(run) && archives.has(`${run}.cloister.gz`);
+    const wanted = runs.filter((run) => (what === 'restore' ? isArchived(run) : disk.length(run) > 0));
     const among = wanted.length > 0 && random.chance(0.9) ? wanted : runs;
     return among.length === 0 ? null : random.pick(among);
   }

@@ -1,5 +1,5 @@
 // Plans who deletes, archives and brings back runs: while they work, when they have just ended, and long after.
-import type { StorageActionPlan } from './plan.ts';
+import type { FaultPlan, StorageActionPlan, StorageMoment } from './plan.ts';
 import type { Random } from './random.ts';
 
 /** The share of all seeds in which somebody does. */
@@ -15,3 +15,22 @@ export const planStorageActions = (random: Random): readonly StorageActionPlan[]
         twice: random.chance(0.35),
       }))
     : [];
+
+const moments: readonly StorageMoment[] = [
+  'archive written',
+  'deleted',
+  'remove folder of deleted run',
+  'finish deletions',
+  'import run',
+  'imported',
+  'remove archive',
+];
+
+/** Where processes often crash, and how long faults last then: most runs must have ended before anything can be done with them. */
+export const planStorageFaults = (
+  actions: readonly StorageActionPlan[],
+  random: Random,
+): Pick<FaultPlan, 'crashInStorage'> & Partial<FaultPlan> => {
+  if (actions.length === 0 || random.chance(0.4)) return { crashInStorage: null };
+  return { crashInStorage: random.pick(moments), untilMs: 45_000, crashesMax: random.int(2, 5) };
+};

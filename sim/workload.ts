@@ -2,13 +2,13 @@
 import type { JsonObject } from '#base';
 import type { Budget, BuiltinTool, GrantName, Limits, Price, ShareName } from '#contracts';
 import { calm } from './calm-faults.ts';
+import type { DrawnFaults } from './calm-faults.ts';
 import { withInstructions } from './instruction-workload.ts';
 import { withMail } from './mail-workload.ts';
 import type { CreateAgentPlan } from './mail-workload.ts';
 import type {
   AgentPlan,
   CancelPlan,
-  FaultPlan,
   CheckpointActionPlan,
   ModelPlan,
   RunPlan,
@@ -20,7 +20,7 @@ import { planCrashBefore, withQuestions } from './question-workload.ts';
 import { planClose, planCrashAt, withSignals } from './signal-workload.ts';
 import type { Random } from './random.ts';
 import { withScarceBudget } from './scarce-workload.ts';
-import { planStorageActions } from './storage-workload.ts';
+import { planStorageActions, planStorageFaults } from './storage-workload.ts';
 import { planTeamCheckpointActions, withTeam } from './team-workload.ts';
 
 export const planSeed = (random: Random): SeedPlan => {
@@ -56,6 +56,7 @@ export const planSeed = (random: Random): SeedPlan => {
   const closesSometimes = random.chance(0.06) ? random.log(5, 2_000) : null;
   // Runs that wait for people are left then.
   const closesAt = closesSometimes ?? (hasSignals && hasQuestions ? planClose(signalRandom.fork('close')) : null);
+  const storageActions = planStorageActions(random.fork('storage'));
   return {
     runs,
     lanes,
@@ -65,9 +66,10 @@ export const planSeed = (random: Random): SeedPlan => {
       : hasTeams
         ? planTeamCheckpointActions(teamRandom)
         : [],
-    storageActions: planStorageActions(random.fork('storage')),
+    storageActions,
     faults: {
       ...(shape.calm ? calm : planFaults(random.fork('faults'))),
+      ...(shape.calm ? { crashInStorage: null } : planStorageFaults(storageActions, random.fork('storage faults'))),
       crashBefore: hasQuestions && !shape.calm ? planCrashBefore(questionRandom.fork('crash')) : null,
       crashAt: hasSignals && !shape.calm ? planCrashAt(signalRandom.fork('crash')) : null,
       post: (hasMail || hasTeams) && !shape.calm && mailRandom.chance(0.5) ? mailRandom.unit() * 0.3 : 0,
@@ -138,7 +140,7 @@ const planBranchActions = (runs: readonly RunPlan[], random: Random): readonly C
 /** `flood`: models send a text in more pieces than are buffered for a slow reader. */
 type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };
 
-const planFaults = (random: Random): Omit<FaultPlan, 'post' | 'crashBefore' | 'crashAt'> => {
+const planFaults = (random: Random): DrawnFaults => {
   const rate = (most: number): number => (random.chance(0.55) ? random.unit() * most : 0);
   return {
     untilMs: random.log(500, 30_000),

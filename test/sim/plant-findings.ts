@@ -422,13 +422,12 @@ export const findings: readonly Finding[] = [
   ['a run goes without its tombstone', 1_015, 'a deleted run leaves its tombstone only'],
   [
     'a deletion that a crash has interrupted is not finished',
-    1_000,
+    1_242,
     'progress once faults stop',
     'a deleted run leaves its tombstone only',
   ],
   ['a deleted run is started again under its id', 1_288, 'a deleted run leaves its tombstone only', 'told = kept'],
   ['an archived run is deleted although its archive was not written', 1_059, 'a deleted run leaves its tombstone only'],
-  ['an archive is removed before its run is back', 1_000, 'a deleted run leaves its tombstone only'],
   [
     'a run whose agents wait does not notice that its records cannot be written',
     1_073,

@@ -18,13 +18,6 @@ export const deletionBugs: readonly Bug[] = [
     'archive-saved',
     "for (const run of runs.map((one) => parseRunId(one))) archives.set(run, { file: `${run}.cloister.gz`, sha256: '0' as never });",
   ),
-  bug(
-    'an archive is removed before its run is back',
-    'restore-then-remove',
-    `const planted = await this.#ports.archives.read(archive);
-    await this.#ports.archives.remove(archive);
-    await this.#ports.archives.take(planted, options.by ?? 'operator', () => true);`,
-  ),
 
   // Nobody is left with a run that cannot be recorded, and nobody is told of one that is not.
   // invariant: failed-log-ends-run

@@ -114,7 +114,6 @@ export class LocalRunStorage implements RunStorage {
     const tombstone = await this.tombstone(run);
     if (tombstone?.archive === undefined) throw new CloisterError('run_unknown', `Run ${run} is not archived here.`);
     const { archive } = tombstone;
-    // probe: restore-then-remove
     await this.#ports.archives.take(await this.#ports.archives.read(archive), options.by ?? 'operator', () => true);
     await this.#ports.archives.remove(archive);
   }
