@@ -42,15 +42,8 @@ const refusalIn = (history: Loose): Loose => {
 };
 const withRefusal = (history: History): boolean => ended(history) && refusalIn(history) !== undefined;
 
-/** A message whose sender got a receipt, of a run that nobody cancelled. */
-const receivedMail = ({ outsideMail, runs }: Loose): Loose =>
-  outsideMail.find(
-    ({ hasReceipt, run: to }: Loose) =>
-      hasReceipt &&
-      runs.some(
-        ({ run, frames }: Loose) => run === to && frames.every(({ record }: Loose) => record.type !== 'cancel'),
-      ),
-  );
+const uncancelled = (history: History): boolean =>
+  ended(history) && history.runs.every(({ frames }) => frames.every(({ record }) => record.type !== 'cancel'));
 
 const slept = (history: History): boolean =>
   ended(history) &&
@@ -315,8 +308,8 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
     { to: read, change: ({ sessions }) => (sessions.find((one: Loose) => one.readAll).events[0].at += 1) },
     { to: ended, change: ({ sessions }) => Object.assign(sessions[0], { hasReceipt: true, run: 'never' }) },
     {
-      to: (history) => ended(history) && receivedMail(history) !== undefined,
-      change: (history) => (receivedMail(history).result = 'm-never'),
+      to: uncancelled,
+      change: ({ outsideMail, runs }) => outsideMail.push({ run: runs[0].run, result: 'm-never', hasReceipt: true }),
     },
     {
       to: ended,
