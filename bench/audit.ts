@@ -11,12 +11,12 @@ const mebibytesMax = 512;
 
 export const auditBenchmark: Benchmark = {
   name: 'audit',
-  about: `a run of ${many.toLocaleString('en')} frames audited, compared with one of ${few.toLocaleString('en')}`,
+  about: `a run of ${many.toLocaleString('en')} frames audited and shown, compared with one of ${few.toLocaleString('en')}`,
   async run() {
     const short = await openLog(few);
     const long = await openLog(many);
     try {
-      return await compareReaders('audit', short, long);
+      return [...(await compareReaders('audit', short, long)), ...(await compareReaders('show', short, long))];
     } finally {
       await short.remove();
       await long.remove();

@@ -1,7 +1,7 @@
 // Reads the transcript of a run from its log, and the long outputs that events and transcripts quote from the store.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { DurableEvent, Frame, Store, Transcript, TranscriptOptions } from '#contracts';
+import type { DurableEvent, FrameSource, Store, Transcript, TranscriptOptions } from '#contracts';
 import { projectEvents, transcriptFrom } from '#core/events';
 import { cutBytes } from '#core/rules';
 
@@ -18,14 +18,14 @@ type TranscriptSource = {
 
 export const readTranscript = async (
   run: RunId,
-  frames: readonly Frame[],
+  frames: FrameSource,
   { store, pause }: TranscriptSource,
   options: TranscriptOptions = {},
 ): Promise<Transcript> => {
   const { cell, full = false } = options;
   const fold = projectEvents('contents', true);
   const events: DurableEvent[] = [];
-  for (const frame of frames) {
+  for await (const frame of frames) {
     const paused = pause?.();
     if (paused !== undefined) await paused;
     for (const event of fold.next(frame))

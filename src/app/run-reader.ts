@@ -1,7 +1,7 @@
 // Read-only access to runs: everything derived from their logs.
 import { CloisterError, fromRecords, omitUndefined } from '#base';
 import type { CellId, RunId } from '#base';
-import { parseRunId, checkOptions } from '#base/shapes';
+import { checkOptions, oneOf, parseRunId } from '#base/shapes';
 import { attachmentsIn, seesShape } from '#contracts';
 import type {
   CellFolders,
@@ -64,6 +64,13 @@ export class RunReader {
     return this.store.read(id);
   }
 
+  /** The same, page by page. */
+  async #pagedFrames(run: string): Promise<FrameSource> {
+    const id = parseRunId(run);
+    await this.durable(id);
+    return framesOf(this.store, id);
+  }
+
   /** What follows from the log of a run. */
   async #fold<T>(run: string, fold: (frames: readonly Frame[]) => T | Promise<T>): Promise<T> {
     const frames = await this.#frames(run);
@@ -78,9 +85,8 @@ export class RunReader {
 
   /** Page by page and with pauses, so that a long log is never in memory as a whole, and does not keep the event loop to itself. */
   async #eachFrame(run: string, follow: (frame: Frame) => void): Promise<void> {
-    const id = parseRunId(run);
-    await this.durable(id);
-    await fromRecords(run, () => eachFrame(framesOf(this.store, id), follow, this.#openPauses?.()));
+    const frames = await this.#pagedFrames(run);
+    await fromRecords(run, () => eachFrame(frames, follow, this.#openPauses?.()));
   }
 
   deadLetters(options: Parameters<RunArchive['deadLetters']>[0] = {}): Promise<DeadLetters> {
@@ -134,16 +140,13 @@ export class RunReader {
   }
 
   async show(run: string, options: Parameters<RunArchive['show']>[1] = {}) {
-    checkOptions(options, { sees: seesShape, details: 'flag', answer: 'text' });
-    await this.durable(parseRunId(run));
-    const [frames, [found]] = await Promise.all([
-      this.store.read(parseRunId(run)),
-      this.store.list({ runs: [parseRunId(run)] }),
-    ]);
-    const { sees, details = false, answer } = options;
+    checkOptions(options, { sees: seesShape, details: 'flag', answer: 'text', events: oneOf('all', 'refusals') });
+    const frames = await this.#pagedFrames(run);
+    const [found] = await this.store.list({ runs: [parseRunId(run)] });
+    const { sees, details = false, answer, events } = options;
     const pause = this.#openPauses?.();
     return fromRecords(run, async () => {
-      const report = await reportRun(frames, found?.state ?? 'interrupted', { sees, details, answer, pause });
+      const report = await reportRun(frames, found?.state ?? 'interrupted', { sees, details, events, answer, pause });
       return details ? { ...report, events: await quoteAll(report.events, this.store) } : report;
     });
   }
@@ -156,8 +159,9 @@ export class RunReader {
   async transcript(run: string, options: TranscriptOptions = {}): Promise<Transcript> {
     checkOptions(options, transcriptFields);
     const { store } = this;
+    const frames = await this.#pagedFrames(run);
     const pause = this.#openPauses?.();
-    return this.#fold(run, (frames) => readTranscript(parseRunId(run), frames, { store, pause }, options));
+    return fromRecords(run, () => readTranscript(parseRunId(run), frames, { store, pause }, options));
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {

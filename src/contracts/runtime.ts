@@ -184,11 +184,17 @@ export interface RunArchive {
   }): Promise<readonly RunSummary[]>;
   /**
    * `sees`: for a reader who may not see everything; default: `contents`. `details`: its events carry contents, if they may be seen.
-   * `answer`: the id of an answer; the causes are then those of the work that it ended.
+   * `answer`: the id of an answer; the causes are then those of the work that it ended. `events: 'refusals'`: of its events, only those
+   * that tell of refusals, of a fork, and of the root's start; a report of a very long run then fits into memory.
    */
   show(
     run: string,
-    options?: { readonly sees?: Sees; readonly details?: boolean; readonly answer?: string },
+    options?: {
+      readonly sees?: Sees;
+      readonly details?: boolean;
+      readonly answer?: string;
+      readonly events?: 'all' | 'refusals';
+    },
   ): Promise<RunReport>;
   /** When a run was resumed, in epoch milliseconds, oldest first. */
   resumeTimes(run: string): Promise<readonly number[]>;

@@ -4,13 +4,6 @@ import type { Cause, DurableEvent, EventError } from '#contracts';
 
 type FailedPart = Pick<Cause, 'what' | 'name'>;
 
-/** The events must be those for a reader who sees causes; otherwise the causes have no details. */
-export const listCauses = (events: readonly DurableEvent[]): readonly Cause[] => {
-  const causes = new CauseList();
-  for (const event of events) causes.add(event);
-  return causes.all;
-};
-
 /**
  * Those of the work that an answer ended: in the cell that answered and in all below it, from the moment when it got the message
  * that it answers.
@@ -32,7 +25,15 @@ export const listAnswerCauses = (events: readonly DurableEvent[], answer: string
   return causes.all;
 };
 
-class CauseList {
+/** The events must be those for a reader who sees causes; otherwise the causes have no details. */
+export const listCauses = (events: readonly DurableEvent[]): readonly Cause[] => {
+  const causes = new CauseList();
+  for (const event of events) causes.add(event);
+  return causes.all;
+};
+
+/** The same, event by event. */
+export class CauseList {
   readonly all: Cause[] = [];
   readonly #cells = new Map<CellId, { readonly name: string; readonly parent: CellId | null }>();
   /** The position of each cell's newest cause. */

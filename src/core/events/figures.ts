@@ -3,10 +3,11 @@
 //   figures-add-up. All counts are whole numbers, including money (nano-dollars), so a total is exactly the sum of its parts.
 import type { DurableEvent, Figures, ModelFigures, ToolFigures, Traffic } from '#contracts';
 
+/** Most cells of a large run call no tool or no agent, so a map is created with its first entry. */
 export type Counts = {
-  readonly models: Map<string, ModelCount>;
-  readonly tools: Map<string, Count>;
-  readonly agents: Map<string, Count>;
+  models: Map<string, ModelCount> | null;
+  tools: Map<string, Count> | null;
+  agents: Map<string, Count> | null;
   /** Children that were started. */
   spawns: number;
   /** Not in events: whoever reads frames adds them. */
@@ -25,9 +26,9 @@ type ModelCount = Count & {
 };
 
 export const emptyCounts = (): Counts => ({
-  models: new Map(),
-  tools: new Map(),
-  agents: new Map(),
+  models: null,
+  tools: null,
+  agents: null,
   spawns: 0,
   steps: 0,
 });
@@ -36,16 +37,16 @@ export const emptyCounts = (): Counts => ({
 export const countEvent = (counts: Counts, event: DurableEvent): void => {
   switch (event.type) {
     case 'model-end':
-      addModel(counts.models, event.model, modelCount(event));
+      addModel((counts.models ??= new Map()), event.model, modelCount(event));
       return;
     case 'tool-end':
-      addCall(counts.tools, event.tool, callCount(event));
+      addCall((counts.tools ??= new Map()), event.tool, callCount(event));
       return;
     case 'child-start':
       counts.spawns++;
       return;
     case 'child-end':
-      addCall(counts.agents, event.tool, callCount(event));
+      addCall((counts.agents ??= new Map()), event.tool, callCount(event));
       return;
     default:
   }
@@ -53,9 +54,9 @@ export const countEvent = (counts: Counts, event: DurableEvent): void => {
 
 /** Adds another cell's counts. */
 export const addCounts = (counts: Counts, other: Counts): void => {
-  for (const [name, count] of other.models) addModel(counts.models, name, count);
-  for (const [name, count] of other.tools) addCall(counts.tools, name, count);
-  for (const [name, count] of other.agents) addCall(counts.agents, name, count);
+  for (const [name, count] of other.models ?? []) addModel((counts.models ??= new Map()), name, count);
+  for (const [name, count] of other.tools ?? []) addCall((counts.tools ??= new Map()), name, count);
+  for (const [name, count] of other.agents ?? []) addCall((counts.agents ??= new Map()), name, count);
   counts.spawns += other.spawns;
   counts.steps += other.steps;
 };
@@ -63,7 +64,7 @@ export const addCounts = (counts: Counts, other: Counts): void => {
 /** What all its requests to models used. */
 export const sumModels = ({ models }: Counts): ModelCount => {
   const sum = { ...noModels };
-  for (const count of models.values()) addModelCount(sum, count);
+  for (const count of models?.values() ?? []) addModelCount(sum, count);
   return sum;
 };
 
@@ -88,7 +89,7 @@ export const toFigures = ({ models, tools, agents }: Counts): Figures => ({
   requests: sumTraffic(models),
   tools: sumTraffic(tools),
   agents: sumTraffic(agents),
-  byModel: [...models].map(([model, { nanoUsd, ...count }]): ModelFigures => ({
+  byModel: [...(models ?? [])].map(([model, { nanoUsd, ...count }]): ModelFigures => ({
     model,
     ...count,
     usd: nanoUsd === null ? null : nanoUsd / 1e9,
@@ -148,11 +149,11 @@ const addTraffic = (count: Count, more: Traffic): void => {
   for (const key of trafficKeys) count[key] += more[key];
 };
 
-const sumTraffic = (counts: ReadonlyMap<string, Count>): Traffic => {
+const sumTraffic = (counts: ReadonlyMap<string, Count> | null): Traffic => {
   const total: Count = { calls: 0, failed: 0, bytesIn: 0, charsIn: 0, bytesOut: 0, charsOut: 0, ms: 0 };
-  for (const count of counts.values()) addTraffic(total, count);
+  for (const count of counts?.values() ?? []) addTraffic(total, count);
   return total;
 };
 
-const byName = (counts: ReadonlyMap<string, Count>): readonly ToolFigures[] =>
-  [...counts].map(([tool, count]) => ({ tool, ...count }));
+const byName = (counts: ReadonlyMap<string, Count> | null): readonly ToolFigures[] =>
+  [...(counts ?? [])].map(([tool, count]) => ({ tool, ...count }));

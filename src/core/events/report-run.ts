@@ -10,6 +10,7 @@ import type {
   ConversationRef,
   DurableEvent,
   Frame,
+  FrameSource,
   Outcome,
   RunReport,
   RunSummary,
@@ -17,24 +18,28 @@ import type {
   Spent,
   Stalls,
 } from '#contracts';
-import { listAnswerCauses, listCauses } from './causes.ts';
+import { CauseList, listAnswerCauses } from './causes.ts';
 import { addCounts, countEvent, sumModels, toFigures, emptyCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { Accounts, isCountedStep } from './accounts.ts';
 import { InterimText } from './interim-text.ts';
 import { projectEvents } from './project-events.ts';
+import { Refusals } from './refusals.ts';
 
 type CellState = {
-  readonly birth: Birth;
+  readonly birth: Pick<Birth, 'cell' | 'parent' | 'agent' | 'depth'>;
   readonly startedAt: number;
   readonly children: CellState[];
-  readonly attempts: Attempt[];
+  turns: number;
+  /** That of its newest request. */
+  turn: number | null;
+  readonly models: string[];
   end: { readonly at: number; readonly outcome: Outcome } | null;
   /** What the reader is told about its failure. */
   detail: string | undefined;
   /** Its own requests, and those of all cells below it too. */
   readonly own: Counts;
-  readonly total: Counts;
+  total: Counts;
 };
 
 type ReportOptions = {
@@ -42,6 +47,8 @@ type ReportOptions = {
   readonly sees?: Sees | undefined;
   /** Whether its events carry contents, if the reader may see them. */
   readonly details?: boolean | undefined;
+  /** `refusals`: its events are those that tell of refusals and of the root's start. */
+  readonly events?: 'all' | 'refusals' | undefined;
   /** The id of an answer: the causes are those of the work that it ended. */
   readonly answer?: string | undefined;
   /** Awaited before each frame, so that other work can be done in between; undefined: no need. */
@@ -50,54 +57,65 @@ type ReportOptions = {
 
 /** `frames`: one run in log order. `state`: what the store knows of the run's owner. */
 export const reportRun = async (
-  frames: readonly Frame[],
+  frames: FrameSource,
   state: RunSummary['state'],
-  { sees = 'contents', details, answer, pause }: ReportOptions = {},
+  { sees = 'contents', details, events: kept = 'all', answer, pause }: ReportOptions = {},
 ): Promise<RunReport> => {
   const states = new Map<CellId, CellState>();
   const fold = projectEvents(sees, details);
   const events: DurableEvent[] = [];
+  const refusals = new Refusals(events);
+  const causes = new CauseList();
   const interim = new InterimText();
-  const accounts = new Accounts(true);
-  for (const frame of frames) {
+  const accounts = new Accounts();
+  const facts = new LogFacts();
+  for await (const frame of frames) {
     const paused = pause?.();
     if (paused !== undefined) await paused;
+    facts.next(frame);
     readFrame(states, frame);
     interim.next(frame);
     accounts.next(frame);
     for (const event of fold.next(frame)) {
-      events.push(event);
+      // The causes of an answer follow from all events.
+      if (kept === 'all' || answer !== undefined) events.push(event);
+      else refusals.next(event);
+      causes.add(event);
       const cell = states.get(event.cell);
       if (cell === undefined) continue;
       countEvent(cell.own, event);
       if (event.type === 'session-end') cell.detail = event.error?.detail;
     }
+    refusals.endFrame();
   }
   sumCounts(states);
-  const [first, last] = [frames[0], frames.at(-1)];
+  const { first, last } = facts;
   const root = first && states.get(first.cell);
   if (root === undefined || first?.record.type !== 'open' || last === undefined)
     throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
-  const timeOf = cellTimes(frames, accounts);
-  const stalls = sumStalls(frames);
-  const cells = [...states.values()].map((cell) => ({
-    ...reportCell(cell, timeOf(cell), stalls.get(cell.birth.cell) ?? noStalls),
+  const timeOf = cellTimes(facts, accounts);
+  const cells: CellReport[] = [];
+  for (const [id, cell] of states) {
+    const stalls = facts.stalls.get(id) ?? noStalls;
     // probe: cell-cause
-    outcome: reportOutcome(cell, sees),
-  }));
+    const outcome = reportOutcome(cell, sees);
+    cells.push({ ...reportCell(cell, timeOf(cell), stalls), outcome });
+    // There may be very many, and each is reported once.
+    states.delete(id);
+  }
   return {
     run: first.run,
     agent: root.birth.agent,
     goal: readGoal(events),
-    caller: readCaller(frames),
+    caller: facts.caller,
     requestHash: first.record.requestHash ?? null,
     attachments: goalAttachments(first.contents),
     history: readHistory(first),
-    ...omitUndefined({ chat: readChat(frames) }),
-    budget: readBudget(first, root.birth),
+    ...omitUndefined({ chat: readChat(first) }),
+    budget: readBudget(first, first.record.birth),
     fork: readFork(events),
     recordedBy: readRecordedBy(first.record),
-    continuedBy: readContinuedBy(frames),
+    continuedBy: facts.continuedBy,
     status: root.end?.outcome.status ?? openStatus(accounts.of(first.cell)?.activity.isPaused === true, state),
     output: root.end === null ? '' : interim.answerOf(root.end.outcome),
     spent: cells[0]!.spent,
@@ -105,9 +123,38 @@ export const reportRun = async (
     endedAt: root.end?.at ?? null,
     cells,
     events,
-    causes: !seesCauses(sees) ? [] : answer === undefined ? listCauses(events) : listAnswerCauses(events, answer),
+    causes: !seesCauses(sees) ? [] : answer === undefined ? causes.all : listAnswerCauses(events, answer),
   };
 };
+
+/** What a report says of the log as a whole. */
+class LogFacts {
+  first: Frame | undefined;
+  last: Frame | undefined;
+  /** A fork belongs to whoever forked it, not to the caller of the original run. */
+  caller: string | null = null;
+  readonly gaps: { readonly no: number; readonly at: number; readonly ms: number }[] = [];
+  readonly stalls = new Map<CellId, Stalls>();
+  readonly #builds = new Set<string>();
+
+  next(frame: Frame): void {
+    const { no, at, record, stalls = [] } = frame;
+    if (this.first !== undefined && record.type === 'resume') this.#builds.add(record.build);
+    this.first ??= frame;
+    this.last = frame;
+    if (record.type === 'fork' || record.type === 'open') this.caller = record.caller ?? null;
+    if (record.type === 'resume') this.gaps.push({ no, at, ms: record.downMs });
+    for (const { cell, count, longestMs } of stalls) {
+      const sum = this.stalls.get(cell) ?? noStalls;
+      this.stalls.set(cell, { count: sum.count + count, longestMs: Math.max(sum.longestMs, longestMs) });
+    }
+  }
+
+  get continuedBy(): readonly string[] {
+    const own = readRecordedBy(this.first?.record)?.build ?? '';
+    return [...this.#builds].filter((build) => build !== own);
+  }
+}
 
 const readBudget = ({ at }: Frame, birth: Birth): Budget | null => {
   const budget = budgetOfRoot(at, birth);
@@ -132,7 +179,7 @@ const readFrame = (states: Map<CellId, CellState>, { record, cell: id, at, attem
     case 'open':
       return addCell(states, record.birth, at);
     case 'begin':
-      if (attempt !== undefined) cell?.attempts.push(attempt);
+      if (attempt !== undefined && cell !== undefined) noteAttempt(cell, attempt);
       if (cell !== undefined && isCountedStep(record)) cell.own.steps++;
       return record.birth && addCell(states, record.birth, at);
     case 'post':
@@ -157,12 +204,39 @@ const readFrame = (states: Map<CellId, CellState>, { record, cell: id, at, attem
   }
 };
 
+/** Turns come in order. */
+const noteAttempt = (cell: CellState, { turn, model }: Attempt): void => {
+  if (turn !== cell.turn) cell.turns++;
+  cell.turn = turn;
+  if (!cell.models.includes(model)) cell.models.push(model);
+};
+
 const addCell = (states: Map<CellId, CellState>, birth: Birth, startedAt: number): void => {
   if (states.has(birth.cell)) return;
-  const counts = { own: emptyCounts(), total: emptyCounts() };
-  const cell: CellState = { birth, startedAt, children: [], attempts: [], end: null, detail: undefined, ...counts };
-  states.set(birth.cell, cell);
-  if (birth.parent !== null) states.get(birth.parent)?.children.push(cell);
+  const own = emptyCounts();
+  const requests = { turns: 0, turn: null, models: [] };
+  const { cell: id, agent, depth } = birth;
+  const parent = birth.parent === null ? undefined : states.get(birth.parent);
+  // Each frame has its own copy of a name; there may be very many cells.
+  const sibling = parent?.children.at(-1)?.birth.agent;
+  const shared = {
+    cell: id,
+    parent: parent?.birth.cell ?? birth.parent,
+    agent: sibling === agent ? sibling : agent,
+    depth,
+  };
+  const cell: CellState = {
+    birth: shared,
+    startedAt,
+    children: [],
+    ...requests,
+    end: null,
+    detail: undefined,
+    own,
+    total: own,
+  };
+  states.set(id, cell);
+  parent?.children.push(cell);
 };
 
 const endCell = (cell: CellState | undefined, at: number, outcome: Outcome): void => {
@@ -172,20 +246,8 @@ const endCell = (cell: CellState | undefined, at: number, outcome: Outcome): voi
 /** For a team: its goal, or the number of its tasks. */
 const readGoal = ([first]: readonly DurableEvent[]): string => (first?.type === 'session-start' ? first.goal : '');
 
-/** A fork belongs to whoever forked it, not to the caller of the original run. */
-const readCaller = (frames: readonly Frame[]): string | null => {
-  const start = frames.findLast(({ record }) => record.type === 'fork' || record.type === 'open')?.record;
-  return start?.type === 'fork' || start?.type === 'open' ? (start.caller ?? null) : null;
-};
-
-const readChat = ([first]: readonly Frame[]): ConversationRef | undefined =>
-  first?.record.type === 'open' && first.record.birth.spawned !== undefined ? first.record.conversation : undefined;
-
-const readContinuedBy = ([first, ...rest]: readonly Frame[]): readonly string[] => {
-  const builds = new Set(rest.flatMap(({ record }) => (record.type === 'resume' ? [record.build] : [])));
-  builds.delete(readRecordedBy(first?.record)?.build ?? '');
-  return [...builds];
-};
+const readChat = (first: Frame): ConversationRef | undefined =>
+  first.record.type === 'open' && first.record.birth.spawned !== undefined ? first.record.conversation : undefined;
 
 /** The history that the root cell received at its start. */
 const readHistory = ({ contents = [] }: Frame): RunReport['history'] => {
@@ -195,9 +257,12 @@ const readHistory = ({ contents = [] }: Frame): RunReport['history'] => {
 
 /** Children are created after their parents, so in reverse order every child's total is complete before its parent adds it. */
 const sumCounts = (states: ReadonlyMap<CellId, CellState>): void => {
-  for (const { children, own, total } of [...states.values()].toReversed()) {
-    addCounts(total, own);
-    for (const child of children) addCounts(total, child.total);
+  for (const cell of [...states.values()].toReversed()) {
+    if (cell.children.length === 0) continue;
+    cell.total = emptyCounts();
+    addCounts(cell.total, cell.own);
+    for (const child of cell.children) addCounts(cell.total, child.total);
+    cell.children.length = 0;
   }
 };
 
@@ -208,11 +273,8 @@ const openStatus = (isWaiting: boolean, state: RunSummary['state']): RunReport['
 type CellTime = { readonly workedMs: number; readonly waitedMs: number };
 
 /** What is neither: the time during which the run was down, unless it waited then. A cell that has not ended counts up to the newest frame. */
-const cellTimes = (frames: readonly Frame[], accounts: Accounts): ((cell: CellState) => CellTime) => {
-  const gaps = frames.flatMap(({ no, at, record }) =>
-    record.type === 'resume' ? [{ no, at, ms: record.downMs }] : [],
-  );
-  const { no: lastNo, at: lastAt } = frames.at(-1)!;
+const cellTimes = ({ gaps, last }: LogFacts, accounts: Accounts): ((cell: CellState) => CellTime) => {
+  const { no: lastNo, at: lastAt } = last!;
   return ({ birth, startedAt, end }) => {
     const endAt = end?.at ?? lastAt;
     const pauses = accounts.of(birth.cell)?.activity.pauses ?? [];
@@ -230,17 +292,8 @@ const cellTimes = (frames: readonly Frame[], accounts: Accounts): ((cell: CellSt
 
 const noStalls: Stalls = { count: 0, longestMs: 0 };
 
-const sumStalls = (frames: readonly Frame[]): ReadonlyMap<CellId, Stalls> => {
-  const sums = new Map<CellId, Stalls>();
-  for (const { cell, count, longestMs } of frames.flatMap(({ stalls = [] }) => stalls)) {
-    const sum = sums.get(cell) ?? noStalls;
-    sums.set(cell, { count: sum.count + count, longestMs: Math.max(sum.longestMs, longestMs) });
-  }
-  return sums;
-};
-
 const reportCell = (
-  { birth, own, total, end, attempts }: CellState,
+  { birth, own, total, end, turns, models }: CellState,
   { workedMs: ms, waitedMs }: CellTime,
   stalls: Stalls,
 ): Omit<CellReport, 'outcome'> => ({
@@ -249,14 +302,20 @@ const reportCell = (
   agent: birth.agent,
   depth: birth.depth,
   status: end?.outcome.status ?? null,
-  turns: new Set(attempts.map(({ turn }) => turn)).size,
+  turns,
   spent: toSpent(total, ms),
   own: toSpent(own, ms),
   waitedMs,
-  figures: { own: toFigures(own), total: toFigures(total) },
+  figures: toReportedFigures(own, total),
   stalls,
-  models: [...new Set(attempts.map(({ model }) => model))],
+  models,
 });
+
+/** Most cells of a large run have no children. */
+const toReportedFigures = (own: Counts, total: Counts): CellReport['figures'] => {
+  const figures = toFigures(own);
+  return { own: figures, total: total === own ? figures : toFigures(total) };
+};
 
 const toSpent = (counts: Counts, ms: number): Spent => {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, nanoUsd, uncertain } = sumModels(counts);

@@ -110,7 +110,7 @@ const auditAgainst = async (
 /** A damaged run cannot be shown, but its audit must still be printed. */
 const eventsOf = async (archive: RunArchive, run: string): Promise<RunReport['events']> => {
   try {
-    return (await archive.show(run)).events;
+    return (await archive.show(run, { events: 'refusals' })).events;
   } catch {
     return [];
   }

@@ -91,14 +91,16 @@ export default defineCommand({
       return exitCode.completed;
     }
     const graph = await openGraphFile(given.graph, { files, tasks: drawings });
-    const report = await cloister.show(run);
+    const [summary] = await cloister.runs({ run });
+    // Of a run that has ended, only the long forms need all events.
+    const isShort = summary?.state === 'ended' && !json && !verbose && graph === null;
+    const report = await cloister.show(run, { events: isShort ? 'refusals' : 'all' });
     const isPlan = report.events.some((event) => event.type === 'session-start' && event.team?.planOnly === true);
     const tasks = isPlan ? [] : await cloister.tasks(run);
     if (graph !== null && tasks.length === 0)
       throw new UsageError(`run ${run} has no tasks, so there is no graph`, 'omit --graph');
     await graph?.write(tasks);
     const questions = await cloister.questions({ run });
-    const [summary] = await cloister.runs({ run });
     const value = {
       ...report,
       ...(tasks.length === 0 ? {} : { tasks }),

@@ -237,3 +237,13 @@ test('the same frames give the same events, live or afterwards', () => {
   const fold = projectEvents('contents');
   expect(frames.flatMap((frame) => fold.next(frame))).toEqual(report.events);
 });
+
+test('a report with only the refusals differs from the whole one in its events alone, and its refusals name their ends', async () => {
+  const whole = await reportRun(frames, 'ended');
+  const short = await reportRun(frames, 'ended', { events: 'refusals' });
+  expect({ ...short, events: [] }).toEqual({ ...whole, events: [] });
+  const refused = whole.events.filter(({ type }) => type === 'crossing-refused');
+  expect(short.events.filter(({ type }) => type === 'crossing-refused')).toEqual(refused);
+  expect(whole.events).toEqual(expect.arrayContaining([...short.events]));
+  expect(short.events[0]).toEqual(whole.events[0]);
+});
