@@ -96,10 +96,11 @@ export const reportRun = async (
   const timeOf = cellTimes(facts, accounts);
   const cells: CellReport[] = [];
   for (const [id, cell] of states) {
-    const stalls = facts.stalls.get(id) ?? noStalls;
-    // probe: cell-cause
-    const outcome = reportOutcome(cell, sees);
-    cells.push({ ...reportCell(cell, timeOf(cell), stalls), outcome });
+    cells.push({
+      ...reportCell(cell, timeOf(cell), facts.stalls.get(id) ?? noStalls),
+      // probe: cell-cause
+      outcome: reportOutcome(cell, sees),
+    });
     // There may be very many, and each is reported once.
     states.delete(id);
   }
