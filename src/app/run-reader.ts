@@ -94,10 +94,13 @@ export class RunReader {
   }
 
   async attachment(run: string, sha256: string): Promise<Uint8Array> {
-    const [first] = await this.#frames(run);
-    const isNamed = attachmentsIn(first?.contents).some((one) => 'sha256' in one && one.sha256 === sha256);
-    if (!isNamed) throw new CloisterError('file_missing', `Run ${run} has no file with that hash.`);
-    return this.store.getBlob(sha256);
+    for await (const { contents } of await this.#pagedFrames(run)) {
+      if (attachmentsIn(contents).some((one) => 'sha256' in one && one.sha256 === sha256))
+        return this.store.getBlob(sha256);
+      // Files come with the request, so they are in the first frame.
+      break;
+    }
+    throw new CloisterError('file_missing', `Run ${run} has no file with that hash.`);
   }
 
   async tasks(run: string): Promise<readonly TaskReport[]> {
@@ -152,8 +155,10 @@ export class RunReader {
   }
 
   async resumeTimes(run: string): Promise<readonly number[]> {
-    const frames = await this.store.read(parseRunId(run));
-    return frames.flatMap(({ record, at }) => (record.type === 'resume' ? [at] : []));
+    const times: number[] = [];
+    for await (const { record, at } of framesOf(this.store, parseRunId(run)))
+      if (record.type === 'resume') times.push(at);
+    return times;
   }
 
   async transcript(run: string, options: TranscriptOptions = {}): Promise<Transcript> {
