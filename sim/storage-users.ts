@@ -56,6 +56,12 @@ export class StorageUsers {
     void this.#finish(this.#ports.anyProcess());
   }
 
+  /** Runs that were deleted and are there again. */
+  broughtBack(): readonly RunId[] {
+    const { requests, disk } = this.#world;
+    return requests.flatMap(({ run }) => (disk.length(run) > 0 && disk.former(run) !== undefined ? [run] : []));
+  }
+
   async #finish({ process, cloister }: SimulatedCloister): Promise<void> {
     this.#finishing = process;
     this.#world.faults.count('storage: deletion finished later');

@@ -274,6 +274,8 @@ export class Supervisor {
     // Sometimes closes a process again while it resumes runs.
     if (this.#world.faults.on && this.#world.random.chance(0.03)) this.#closeSoon(this.#world.random.log(1, 40));
     this.#storageUsers.check();
+    // Whoever brought them back may have died before telling anybody.
+    reopenTasks(this.#world, this.#tasks, this.#storageUsers.broughtBack());
     const busy = new Set<string>();
     for (const task of this.#placement.rotate(this.#tasks)) {
       if (task.done || !task.wanted || this.#placement.isLive(task)) continue;

@@ -1,8 +1,8 @@
 // A run is never left with nobody on it: it has ended, or was deleted; or a live process that owns it can record what it does.
 import type { Judge } from './judge.ts';
 
-/** How long a process may take to give up a run whose records cannot be written: tools may go on for a while. */
-const giveUpMs = 5_000;
+/** How long a process may take to give up a run whose records cannot be written: tools may go on, and servers take up to five seconds to close. */
+const giveUpMs = 10_000;
 
 // invariant: failed-log-ends-run
 export const abandoned: Judge = {
