@@ -57,7 +57,7 @@ type WriterListener = {
 };
 
 export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer => {
-  let thread: { readonly port: Thread; readonly ended: Promise<void> } | undefined;
+  let thread: RunningThread | undefined;
   let waiting: Batch | undefined;
   let inFlight: Batch | undefined;
   let [scheduled, closed, posted] = [false, false, false];
@@ -81,18 +81,11 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     waiting ??= newBatch();
     schedule();
   };
-  const startThread = () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const port = ports.startThread({
-      acknowledge: settle,
-      ended(reason) {
-        if (thread?.port === port) thread = undefined;
-        settle({ ...failedAck(reason), transactions });
-        resolve();
-      },
+  const startThread = (): RunningThread =>
+    runThread(ports, settle, (port, reason) => {
+      if (thread?.port === port) thread = undefined;
+      settle({ ...failedAck(reason), transactions });
     });
-    return { port, ended: promise };
-  };
   const post = (): void => {
     scheduled = false;
     if (waiting === undefined || inFlight !== undefined) return;
@@ -132,6 +125,24 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
       await ending.ended;
     },
   };
+};
+
+type RunningThread = { readonly port: Thread; readonly ended: Promise<void> };
+
+const runThread = (
+  ports: WriterPorts,
+  acknowledge: (ack: Ack) => void,
+  onEnd: (port: Thread, reason: string) => void,
+): RunningThread => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const port = ports.startThread({
+    acknowledge,
+    ended(reason) {
+      onEnd(port, reason);
+      resolve();
+    },
+  });
+  return { port, ended: promise };
 };
 
 /** A batch of this size is posted immediately; the thread writes it while the next one fills. */
