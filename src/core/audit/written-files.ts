@@ -71,12 +71,14 @@ type Write = {
   end: { readonly at: number; readonly how: 'done' | 'refused' | 'unsure' } | undefined;
 };
 
+/** A long run has very many cells, and most write no file: what is null has no entries. */
 type CellState = FileTools & {
-  readonly attempts: Set<number>;
-  readonly writes: Map<number, Write>;
+  /** Those that have not settled, of cells that may write. */
+  attempts: Set<number> | null;
+  writes: Map<number, Write> | null;
   /** In order of settling. */
   readonly done: Write[];
-  readonly outputs: Map<string, string>;
+  outputs: Map<string, string> | null;
   readonly problems: string[];
   /** The `write_file` calls of the newest reply, and how many of them have begun. */
   calls: readonly Call[];
@@ -118,10 +120,10 @@ const addCell = (cells: Map<CellId, CellState>, birth: Birth, definitions: Reado
   if (cells.has(birth.cell)) return;
   cells.set(birth.cell, {
     ...(definitions.get(birth.digest) ?? { hasFileTools: false, isWriter: false }),
-    attempts: new Set(),
-    writes: new Map(),
+    attempts: null,
+    writes: null,
     done: [],
-    outputs: new Map(),
+    outputs: null,
     problems: [],
     calls: [],
     begun: 0,
@@ -134,13 +136,18 @@ const readBegin = (
   { record, place: frameIndex }: { readonly record: Begin; readonly place: number },
 ): void => {
   const { op, name, about } = record;
-  if (attempt !== undefined) cell.attempts.add(op);
-  if (!cell.isWriter || name !== 'tool:write_file' || cell.writes.has(op)) return;
+  if (attempt !== undefined && cell.isWriter) (cell.attempts ??= new Set()).add(op);
+  if (!cell.isWriter || name !== 'tool:write_file' || cell.writes?.has(op) === true) return;
   // Calls begin in the order of the reply, each as one step, so the n-th `write_file` step belongs to the n-th such call.
   const call = cell.calls[cell.begun++];
   const fits = call !== undefined && matchesCall(call, about);
   if (!fits) cell.problems.push(`operation ${op} writes a file, but its call is not in the log`);
-  cell.writes.set(op, { op, args: fits ? parseArgs(call.input) : undefined, begunAt: frameIndex, end: undefined });
+  (cell.writes ??= new Map()).set(op, {
+    op,
+    args: fits ? parseArgs(call.input) : undefined,
+    begunAt: frameIndex,
+    end: undefined,
+  });
 };
 
 /** A step records its call's arguments or, if they are long, their beginning and their length. */
@@ -171,13 +178,13 @@ const unsureCodes: readonly string[] = [
 ];
 
 const readSettle = (cell: CellState, { op, ok, value, failure }: Settle, frameIndex: number): void => {
-  if (ok && cell.attempts.has(op)) {
+  if (cell.attempts?.delete(op) === true && ok) {
     cell.begun = 0;
     cell.calls = [];
     cell.calls = (value as unknown as ModelReply).parts.filter(isWriteCall);
     return;
   }
-  const write = cell.writes.get(op);
+  const write = cell.writes?.get(op);
   if (write === undefined) return addOutput(cell, value);
   if (write.end !== undefined) return;
   write.end = { at: frameIndex, how: ok ? 'done' : unsureCodes.includes(failure?.code ?? '') ? 'unsure' : 'refused' };
@@ -190,10 +197,15 @@ const isWriteCall = (part: ReplyPart): part is Call => part.type === 'call' && p
 
 const addOutput = (cell: CellState, value: Json | undefined): void => {
   const { output } = (value ?? {}) as { output?: { name?: Json; ref?: Json } | null };
-  if (typeof output?.name === 'string') cell.outputs.set(output.name, typeof output.ref === 'string' ? output.ref : '');
+  if (typeof output?.name === 'string')
+    (cell.outputs ??= new Map()).set(output.name, typeof output.ref === 'string' ? output.ref : '');
 };
 
-const cellFiles = ({ hasFileTools, writes, done, outputs, problems }: CellState): CellFiles => {
+const none: ReadonlyMap<never, never> = new Map<never, never>();
+
+const cellFiles = ({ hasFileTools, writes, done, outputs: named, problems }: CellState): CellFiles => {
+  const outputs = named ?? none;
+  if (writes === null) return { hasFileTools, files: none, possible: none, outputs, problems };
   const newest = new Map<string, Write>();
   for (const write of done) {
     newest.delete(write.args!.path);
