@@ -85,11 +85,14 @@ const startReading = (run: RunId, ports: StorageAuditPorts): Reading => {
     async finish() {
       if (!isReadable) return [];
       const cells = files.cells();
+      const folders = await cellFolders(run, ports.store);
       const found = [
         ...(await listProblems(run, facts.facts(), ports.store)),
-        ...(await folderProblems(run, cells, ports.store)),
+        ...folders.filter((name) => !cells.has(name as CellId)).map((name) => strangeFolder(run, name)),
       ];
-      for (const [cell, log] of cells) found.push(...(await cellProblems(run, { cell, log }, ports)));
+      const present = new Set<string>(folders);
+      for (const [cell, log] of cells)
+        if (present.has(cell) || !isEmpty(log)) found.push(...(await cellProblems(run, { cell, log }, ports)));
       const isSteady = facts.facts().endedAt !== null || found.length === 0;
       return isSteady || (await ports.store.hashPrefix(run)).frames === frames ? found : null;
     },
@@ -134,18 +137,18 @@ const spentKeys = ({ spent }: RunFacts, listed: Pick<RunSummary, 'spent'>): read
 
 // The folder of the run.
 
-const folderProblems = async (
-  run: RunId,
-  cells: ReadonlyMap<CellId, CellFiles>,
-  { path }: Store,
-): Promise<readonly AuditProblem[]> => {
+/** The names in it, sorted. */
+const cellFolders = async (run: RunId, { path }: Store): Promise<readonly string[]> => {
   const entries = await readdir(join(path ?? '', 'runs', run), { withFileTypes: true }).catch(() => []);
-  const folders = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name);
-  const strangers = folders.filter((name) => !cells.has(name as CellId)).sort();
-  return strangers.map((name) =>
-    problem('file-foreign', `folder runs/${run}`, `${JSON.stringify(name)} belongs to no cell of the run`),
-  );
+  const folders = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink());
+  return folders.map(({ name }) => name).sort();
 };
+
+const strangeFolder = (run: RunId, name: string): AuditProblem =>
+  problem('file-foreign', `folder runs/${run}`, `${JSON.stringify(name)} belongs to no cell of the run`);
+
+const isEmpty = ({ files, possible, outputs, problems }: CellFiles): boolean =>
+  files.size + possible.size + outputs.size + problems.length === 0;
 
 type CellLog = { readonly cell: CellId; readonly log: CellFiles };
 

@@ -51,7 +51,9 @@ export const followWrittenFiles = (): {
         readFrame(run, frame, frameIndex);
       } catch (error) {
         const message = error instanceof Error ? error.message : 'it cannot be read';
-        run.cells.get((frame as Frame | null)?.cell as CellId)?.problems.push(`frame ${frameIndex}: ${message}`);
+        const id = (frame as Frame | null)?.cell as CellId;
+        const cell = run.cells.get(id);
+        if (cell !== undefined) openState(run, id, cell).problems.push(`frame ${frameIndex}: ${message}`);
       }
     },
     cells: () => new Map([...run.cells].map(([cell, state]) => [cell, cellFiles(state)])),
@@ -71,14 +73,13 @@ type Write = {
   end: { readonly at: number; readonly how: 'done' | 'refused' | 'unsure' } | undefined;
 };
 
-/** A long run has very many cells, and most write no file: what is null has no entries. */
 type CellState = FileTools & {
   /** Those that have not settled, of cells that may write. */
-  attempts: Set<number> | null;
-  writes: Map<number, Write> | null;
+  readonly attempts: Set<number>;
+  readonly writes: Map<number, Write>;
   /** In order of settling. */
   readonly done: Write[];
-  outputs: Map<string, string> | null;
+  readonly outputs: Map<string, string>;
   readonly problems: string[];
   /** The `write_file` calls of the newest reply, and how many of them have begun. */
   calls: readonly Call[];
@@ -91,9 +92,30 @@ type FileTools = {
   readonly isWriter: boolean;
 };
 
-type RunState = { readonly cells: Map<CellId, CellState>; readonly definitions: Map<Hash, FileTools> };
+/** A long run has very many cells. Of those that have no file, all of one agent share an entry. */
+type RunState = { readonly cells: Map<CellId, FileTools | CellState>; readonly definitions: Map<Hash, FileTools> };
 
-const readFrame = ({ cells, definitions }: RunState, frame: Frame, frameIndex: number): void => {
+const isState = (cell: FileTools | CellState): cell is CellState => 'writes' in cell;
+
+/** What is known of a cell, to be changed. */
+const openState = ({ cells }: RunState, id: CellId, cell: FileTools | CellState): CellState => {
+  if (isState(cell)) return cell;
+  const state: CellState = {
+    ...cell,
+    attempts: new Set(),
+    writes: new Map(),
+    done: [],
+    outputs: new Map(),
+    problems: [],
+    calls: [],
+    begun: 0,
+  };
+  cells.set(id, state);
+  return state;
+};
+
+const readFrame = (run: RunState, frame: Frame, frameIndex: number): void => {
+  const { cells, definitions } = run;
   for (const { digest, definition } of frame.definitions ?? [])
     definitions.set(digest, readFileTools(definition.tools));
   const { record } = frame;
@@ -101,8 +123,10 @@ const readFrame = ({ cells, definitions }: RunState, frame: Frame, frameIndex: n
   if (record.type === 'begin' && record.birth !== undefined) addCell(cells, record.birth, definitions);
   const cell = cells.get(frame.cell);
   if (cell === undefined) return;
-  if (record.type === 'begin') readBegin(cell, frame, { record, place: frameIndex });
-  if (record.type === 'settle') readSettle(cell, record, frameIndex);
+  if (record.type === 'begin' && cell.isWriter)
+    readBegin(openState(run, frame.cell, cell), frame, { record, place: frameIndex });
+  if (record.type === 'settle' && (isState(cell) || namesOutput(record.value)))
+    readSettle(openState(run, frame.cell, cell), record, frameIndex);
 };
 
 const fileTools: readonly string[] = ['read_file', 'write_file', 'list_files'];
@@ -116,19 +140,12 @@ const readFileTools = (tools: readonly ToolSchema[]): FileTools => ({
 const isRuntimeTool = ({ name, description }: ToolSchema): boolean =>
   name === 'write_file' && description === 'Write one of your files, overwriting it if it exists.';
 
-const addCell = (cells: Map<CellId, CellState>, birth: Birth, definitions: ReadonlyMap<Hash, FileTools>): void => {
+const addCell = (cells: RunState['cells'], birth: Birth, definitions: ReadonlyMap<Hash, FileTools>): void => {
   if (cells.has(birth.cell)) return;
-  cells.set(birth.cell, {
-    ...(definitions.get(birth.digest) ?? { hasFileTools: false, isWriter: false }),
-    attempts: null,
-    writes: null,
-    done: [],
-    outputs: null,
-    problems: [],
-    calls: [],
-    begun: 0,
-  });
+  cells.set(birth.cell, definitions.get(birth.digest) ?? withoutTools);
 };
+
+const withoutTools: FileTools = { hasFileTools: false, isWriter: false };
 
 const readBegin = (
   cell: CellState,
@@ -136,13 +153,13 @@ const readBegin = (
   { record, place: frameIndex }: { readonly record: Begin; readonly place: number },
 ): void => {
   const { op, name, about } = record;
-  if (attempt !== undefined && cell.isWriter) (cell.attempts ??= new Set()).add(op);
-  if (!cell.isWriter || name !== 'tool:write_file' || cell.writes?.has(op) === true) return;
+  if (attempt !== undefined) cell.attempts.add(op);
+  if (name !== 'tool:write_file' || cell.writes.has(op)) return;
   // Calls begin in the order of the reply, each as one step, so the n-th `write_file` step belongs to the n-th such call.
   const call = cell.calls[cell.begun++];
   const fits = call !== undefined && matchesCall(call, about);
   if (!fits) cell.problems.push(`operation ${op} writes a file, but its call is not in the log`);
-  (cell.writes ??= new Map()).set(op, {
+  cell.writes.set(op, {
     op,
     args: fits ? parseArgs(call.input) : undefined,
     begunAt: frameIndex,
@@ -178,13 +195,13 @@ const unsureCodes: readonly string[] = [
 ];
 
 const readSettle = (cell: CellState, { op, ok, value, failure }: Settle, frameIndex: number): void => {
-  if (cell.attempts?.delete(op) === true && ok) {
+  if (cell.attempts.delete(op) && ok) {
     cell.begun = 0;
     cell.calls = [];
     cell.calls = (value as unknown as ModelReply).parts.filter(isWriteCall);
     return;
   }
-  const write = cell.writes?.get(op);
+  const write = cell.writes.get(op);
   if (write === undefined) return addOutput(cell, value);
   if (write.end !== undefined) return;
   write.end = { at: frameIndex, how: ok ? 'done' : unsureCodes.includes(failure?.code ?? '') ? 'unsure' : 'refused' };
@@ -195,17 +212,29 @@ const readSettle = (cell: CellState, { op, ok, value, failure }: Settle, frameIn
 
 const isWriteCall = (part: ReplyPart): part is Call => part.type === 'call' && part.name === 'write_file';
 
-const addOutput = (cell: CellState, value: Json | undefined): void => {
-  const { output } = (value ?? {}) as { output?: { name?: Json; ref?: Json } | null };
-  if (typeof output?.name === 'string')
-    (cell.outputs ??= new Map()).set(output.name, typeof output.ref === 'string' ? output.ref : '');
+type OutputName = { readonly name: string; readonly ref?: Json };
+
+const namesOutput = (value: Json | undefined): value is { readonly output: OutputName } => {
+  const { output } = (value ?? {}) as { output?: { name?: Json } | null };
+  return typeof output?.name === 'string';
 };
 
-const none: ReadonlyMap<never, never> = new Map<never, never>();
+const addOutput = (cell: CellState, value: Json | undefined): void => {
+  if (!namesOutput(value)) return;
+  const { name, ref } = value.output;
+  cell.outputs.set(name, typeof ref === 'string' ? ref : '');
+};
 
-const cellFiles = ({ hasFileTools, writes, done, outputs: named, problems }: CellState): CellFiles => {
-  const outputs = named ?? none;
-  if (writes === null) return { hasFileTools, files: none, possible: none, outputs, problems };
+const nothing: ReadonlyMap<never, never> = new Map<never, never>();
+
+const noFiles = [false, true].map((hasFileTools): CellFiles => {
+  return { hasFileTools, files: nothing, possible: nothing, outputs: nothing, problems: [] };
+});
+
+const cellFiles = (cell: FileTools | CellState): CellFiles => {
+  const { hasFileTools } = cell;
+  if (!isState(cell)) return noFiles[Number(hasFileTools)]!;
+  const { writes, done, outputs, problems } = cell;
   const newest = new Map<string, Write>();
   for (const write of done) {
     newest.delete(write.args!.path);
