@@ -23,5 +23,5 @@ export const deletionBugs: readonly Bug[] = [
   // invariant: failed-log-ends-run
   bug('a run whose agents wait does not notice that its records cannot be written', 'failed-log-ends-run', ''),
   // invariant: receipt-after-commit
-  bug('a run that could not be begun counts as durable', 'durable-if-started', 'await this.#log?.durable();'),
+  bug('a run that could not be begun counts as durable', 'durable-without-log', 'await this.#log?.durable();'),
 ];

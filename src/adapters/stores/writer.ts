@@ -155,7 +155,6 @@ const releasesOf = (runs: ReadonlySet<RunId>): readonly Item[] => [...runs].map(
 const noteReleases = ({ items }: Batch, { failure }: Ack, unreleased: Set<RunId>): void => {
   for (const item of items) {
     if (item.do !== 'release') continue;
-    // probe: release-again
     if (failure === null) unreleased.delete(item.run);
     else unreleased.add(item.run);
   }

@@ -77,7 +77,6 @@ export class InterruptedRunResumer {
   /** Resumes what is there. Never rejects. */
   async resume(): Promise<void> {
     if (this.#isStopped) return;
-    // probe: look-again
     if (this.#isStarted) this.resumeLater(lookMs);
     try {
       const runs = (await this.#ports.cloister.runs({ open: true })).filter((run) => this.#mayResume(run)).toReversed();

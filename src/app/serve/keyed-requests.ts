@@ -76,7 +76,6 @@ export class KeyedRequests {
   /** The run that the key stands for now. Of runs with one key, each began after the key had expired with the one before. */
   async #runOf({ name }: Caller, { key, lastingKey }: AgentRequest & { readonly key: string }): Promise<RunId> {
     const idOf = (nth: number): RunId => keyedRunId(name, key, nth);
-    // probe: lasting-key
     if (lastingKey === true || !(await this.#isUsed(idOf(0)))) return idOf(0);
     let [last, unused] = [0, 1];
     while (await this.#isUsed(idOf(unused))) [last, unused] = [unused, 2 * unused];
@@ -105,7 +104,6 @@ export class KeyedRequests {
     const deleted = summary === undefined ? await cloister.storage.tombstone(run) : null;
     // Who asked for the deletion may have sent the request, too.
     const heldSince = summary?.endedAt ?? deleted?.deletedAt;
-    // probe: key-expires
     return heldSince !== undefined && clock.now() >= heldSince + keyMs;
   }
 

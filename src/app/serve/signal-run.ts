@@ -30,7 +30,6 @@ export const signalRun = async <K extends RunCommandName>(
   const { cloister, caller, resumer } = ports;
   const { id } = await cloister.signal(run, command as RunCommand, { by: caller.name });
   if (state === 'interrupted') {
-    // probe: interrupted-run-asked-to-end
     if (asksToEnd(command as RunCommand)) await continueToEnd(ports, run);
     else resumer.resumeIfStarted();
   }

@@ -21,7 +21,6 @@ export const checkKey = (key: unknown, name: string): string | undefined => {
 
 /** Where a key has no effect, a client that sends one would rely on it. Throws `request_unsupported`. */
 export const refuseKey = ({ headers }: { readonly headers: Headers }, why: string): void => {
-  // probe: key-refused
   if (requestKey(headers) !== undefined)
     throw new CloisterError('request_unsupported', `Idempotency-Key: ${why} Omit the header.`);
 };
