@@ -64,7 +64,7 @@ export class Process {
       lifeCycle: world.disk.lifeCycle({ step: (place) => this.touch(place), fault: world.faults.disk }),
       startThread: (listener) => this.#startThread(listener, owners),
       defer: (work) => void this.later(0, 'defer', work),
-      later: (work) => void this.later(releaseAgainMs, 'release', work),
+      later: (work) => void this.later(releaseRetryMs, 'release', work),
       now: () => world.wallClock(),
       watchSignals: (notify) => world.disk.watchSignals(() => void this.later(signalNoticeMs, 'signals', notify)),
     });
@@ -323,7 +323,7 @@ const noteSignal = ({ no, world }: Process, { run, id, body }: Signal): PutSigna
 };
 
 /** Until a release that could not be written is tried again. */
-const releaseAgainMs = 250;
+const releaseRetryMs = 250;
 
 /** How long after its commit a signal is noticed. */
 const signalNoticeMs = 80;

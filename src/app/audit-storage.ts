@@ -10,7 +10,7 @@ import { readdir } from 'node:fs/promises';
 import { CloisterError, isSameJson, sha256 } from '#base';
 import type { CellId, Json, RunId } from '#base';
 import type { AuditProblem, CellFolders, Frame, FrameSource, RunSummary, Store } from '#contracts';
-import { followRunFacts } from '#adapters/stores';
+import { foldFacts, noFacts } from '#adapters/stores';
 import type { RunFacts } from '#adapters/stores';
 import { followWrittenFiles } from '#core/audit';
 import type { CellFiles } from '#core/audit';
@@ -68,7 +68,7 @@ export const openStorageAudit = (run: RunId, ports: StorageAuditPorts, frames: F
 
 const startReading = (run: RunId, ports: StorageAuditPorts): Reading => {
   const files = followWrittenFiles();
-  const facts = followRunFacts();
+  let facts = noFacts;
   let frames = 0;
   /** Records that no run writes are reported with the log, and nothing follows from them. */
   let isReadable = true;
@@ -77,7 +77,7 @@ const startReading = (run: RunId, ports: StorageAuditPorts): Reading => {
       frames++;
       files.next(frame);
       try {
-        facts.next(frame);
+        facts = foldFacts(facts, frame);
       } catch {
         isReadable = false;
       }
@@ -87,13 +87,13 @@ const startReading = (run: RunId, ports: StorageAuditPorts): Reading => {
       const cells = files.cells();
       const folders = await cellFolders(run, ports.store);
       const found = [
-        ...(await listProblems(run, facts.facts(), ports.store)),
+        ...(await listProblems(run, facts, ports.store)),
         ...folders.filter((name) => !cells.has(name as CellId)).map((name) => strangeFolder(run, name)),
       ];
       const present = new Set<string>(folders);
       for (const [cell, log] of cells)
         if (present.has(cell) || !isEmpty(log)) found.push(...(await cellProblems(run, { cell, log }, ports)));
-      const isSteady = facts.facts().endedAt !== null || found.length === 0;
+      const isSteady = facts.endedAt !== null || found.length === 0;
       return isSteady || (await ports.store.hashPrefix(run)).frames === frames ? found : null;
     },
   };

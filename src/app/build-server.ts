@@ -181,7 +181,7 @@ const openService = (
     ...(options.idempotencyHours === undefined ? {} : { keyMs: options.idempotencyHours * 3_600_000 }),
     clock,
     ...(checkTopology === undefined ? {} : { checkTopology: once(checkTopology) }),
-    runLost: () => void readiness.lookAgain(),
+    runLost: () => void readiness.recheck(),
     ...(log === undefined
       ? {}
       : {

@@ -170,7 +170,8 @@ export class RunReader {
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {
-    return this.#fold(run, (frames) => explainCell(frames, cell as CellId, { find, pause: this.#openPauses?.() }));
+    const frames = await this.#pagedFrames(run);
+    return fromRecords(run, () => explainCell(frames, cell as CellId, { find, pause: this.#openPauses?.() }));
   }
 
   async windows(run: string): Promise<readonly CellWindow[]> {

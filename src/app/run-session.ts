@@ -43,7 +43,7 @@ import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts
 import { carryOutEarly, EarlyCommands, earlyCommands } from './early-commands.ts';
 import { followKeyedMessages } from './keyed-messages.ts';
 import type { KeyedMessages } from './keyed-messages.ts';
-import { leaveRun } from './left-run.ts';
+import { keepAfterEnd } from './run-after-end.ts';
 import { receiveAnswer } from './mail-answer.ts';
 import { abortableIterator } from './frame-reader.ts';
 import { handOut } from './hand-out.ts';
@@ -71,7 +71,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   readonly #start: RunStart;
   readonly #host: RunHost;
   #live: Run | undefined;
-  #left: ReturnType<typeof leaveRun> | undefined;
+  #afterEnd: ReturnType<typeof keepAfterEnd> | undefined;
   #log: RunLog | undefined;
   // Created on first use: of ten thousand runs in flight, most are left alone.
   #early: EarlyCommands | undefined;
@@ -124,7 +124,7 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.#startSettled?.resolve();
     this.#feed?.end();
     this.#outside?.end();
-    this.#left = this.#live && leaveRun(this.#live);
+    this.#afterEnd = this.#live && keepAfterEnd(this.#live);
     this.#live = undefined;
   }
 
@@ -242,16 +242,16 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   get queue(): TeamSession['queue'] {
-    return readOnlyTasks((this.#live ?? this.#left)?.team?.queue);
+    return readOnlyTasks((this.#live ?? this.#afterEnd)?.team?.queue);
   }
 
   get sharedMemory(): TeamSession['sharedMemory'] {
-    return readOnlyMemory((this.#live ?? this.#left)?.team?.memory);
+    return readOnlyMemory((this.#live ?? this.#afterEnd)?.team?.memory);
   }
 
   getMessages(assignee: string): readonly TeamMessage[] {
     checkOptionType('assignee', assignee, 'name');
-    return (this.#live ?? this.#left)?.team?.mail.getMessages(assignee) ?? [];
+    return (this.#live ?? this.#afterEnd)?.team?.mail.getMessages(assignee) ?? [];
   }
 
   async addTasks(tasks: readonly TaskSpec[]): Promise<void> {
@@ -316,7 +316,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** Nothing more is recorded here, although the run has not ended. */
   get isBroken(): boolean {
-    return ((this.#live ?? this.#left)?.broken ?? null) !== null;
+    return ((this.#live ?? this.#afterEnd)?.broken ?? null) !== null;
   }
 
   /** It takes no more commands: it was left, was cancelled, or has ended. */
@@ -347,7 +347,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   get hasFrames(): boolean {
-    return (this.#live ?? this.#left) !== undefined || 'recorded' in this.#start;
+    return (this.#live ?? this.#afterEnd) !== undefined || 'recorded' in this.#start;
   }
 
   async readRecorded(): Promise<readonly Frame[]> {

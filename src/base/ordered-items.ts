@@ -1,31 +1,36 @@
 // Items in an order, each found by its number. To add one or to replace a range takes time in proportion to what is added and
 // removed, however many items there are.
 
-type Place<T> = { readonly id: number; readonly item: T; previous: Place<T> | undefined; next: Place<T> | undefined };
+type ItemNode<T> = {
+  readonly id: number;
+  readonly item: T;
+  previous: ItemNode<T> | undefined;
+  next: ItemNode<T> | undefined;
+};
 
 export class OrderedItems<T> {
-  readonly #places = new Map<number, Place<T>>();
-  #first: Place<T> | undefined;
-  #last: Place<T> | undefined;
+  readonly #nodes = new Map<number, ItemNode<T>>();
+  #first: ItemNode<T> | undefined;
+  #last: ItemNode<T> | undefined;
 
   get size(): number {
-    return this.#places.size;
+    return this.#nodes.size;
   }
 
   get(id: number): T | undefined {
-    return this.#places.get(id)?.item;
+    return this.#nodes.get(id)?.item;
   }
 
   /** Adds an item at the end, or after the item with the number `after`. A number that is taken stays where it is. */
   add(id: number, item: T, after?: number): void {
-    if (this.#places.has(id)) return;
-    this.#insert(id, item, after === undefined ? this.#last : (this.#places.get(after) ?? this.#last));
+    if (this.#nodes.has(id)) return;
+    this.#insert(id, item, after === undefined ? this.#last : (this.#nodes.get(after) ?? this.#last));
   }
 
   /** Removes the items from `first` to `last` and returns them; undefined if they are not a range of this order. */
   removeRange(first: number, last: number): readonly T[] | undefined {
     const range = this.#range(first, last);
-    return range?.map((place) => this.#remove(place));
+    return range?.map((node) => this.#remove(node));
   }
 
   /** Puts an item in the place of those from `first` to `last`, and returns these; undefined if they are not a range of this order. */
@@ -33,39 +38,39 @@ export class OrderedItems<T> {
     const range = this.#range(first, last);
     if (range === undefined) return undefined;
     const before = range[0]!.previous;
-    const removed = range.map((place) => this.#remove(place));
-    if (!this.#places.has(id)) this.#insert(id, item, before);
+    const removed = range.map((node) => this.#remove(node));
+    if (!this.#nodes.has(id)) this.#insert(id, item, before);
     return removed;
   }
 
   *[Symbol.iterator](): IterableIterator<T> {
-    for (let place = this.#first; place !== undefined; place = place.next) yield place.item;
+    for (let node = this.#first; node !== undefined; node = node.next) yield node.item;
   }
 
-  #range(first: number, last: number): readonly Place<T>[] | undefined {
-    const end = this.#places.get(last);
+  #range(first: number, last: number): readonly ItemNode<T>[] | undefined {
+    const end = this.#nodes.get(last);
     if (end === undefined) return undefined;
-    const range: Place<T>[] = [];
-    for (let place = this.#places.get(first); place !== undefined; place = place.next) {
-      range.push(place);
-      if (place === end) return range;
+    const range: ItemNode<T>[] = [];
+    for (let node = this.#nodes.get(first); node !== undefined; node = node.next) {
+      range.push(node);
+      if (node === end) return range;
     }
     return undefined;
   }
 
   /** At the beginning if there is none before it. */
-  #insert(id: number, item: T, previous: Place<T> | undefined): void {
+  #insert(id: number, item: T, previous: ItemNode<T> | undefined): void {
     const next = previous === undefined ? this.#first : previous.next;
-    const place: Place<T> = { id, item, previous, next };
-    this.#places.set(id, place);
-    if (previous === undefined) this.#first = place;
-    else previous.next = place;
-    if (next === undefined) this.#last = place;
-    else next.previous = place;
+    const node: ItemNode<T> = { id, item, previous, next };
+    this.#nodes.set(id, node);
+    if (previous === undefined) this.#first = node;
+    else previous.next = node;
+    if (next === undefined) this.#last = node;
+    else next.previous = node;
   }
 
-  #remove({ id, item, previous, next }: Place<T>): T {
-    this.#places.delete(id);
+  #remove({ id, item, previous, next }: ItemNode<T>): T {
+    this.#nodes.delete(id);
     if (previous === undefined) this.#first = next;
     else previous.next = next;
     if (next === undefined) this.#last = previous;

@@ -2,7 +2,7 @@
 import type { RunId } from '#base';
 import { recordHash } from './chain.ts';
 import type { Tail } from './chain.ts';
-import { foldFactsOf, noFacts } from './run-facts.ts';
+import { foldFactsInText, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 
 export type FrameTable = { insertFrame(run: RunId, no: number, body: string, hash: string): void };
@@ -23,5 +23,5 @@ export const appendFrame = (
   const hash = recordHash(tail.hash, body);
   tables.insertFrame(run, no, body, hash);
   applied.tails.set(run, { no, hash });
-  applied.facts.set(run, foldFactsOf(applied.facts.get(run) ?? noFacts, json));
+  applied.facts.set(run, foldFactsInText(applied.facts.get(run) ?? noFacts, json));
 };

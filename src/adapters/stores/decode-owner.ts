@@ -10,10 +10,13 @@ export const decodeOwner = ({ pid, host, started, since, instance }: StoredRow):
     ? null
     : {
         pid,
-        host: textOrNone(host),
-        started: textOrNone(started),
-        since: typeof since === 'number' && Number.isSafeInteger(since) ? since : 0,
-        instance: textOrNone(instance),
+        host: textOr(host, ''),
+        started: textOr(started, ''),
+        since: wholeOr(since, 0),
+        instance: textOr(instance, ''),
       };
 
-const textOrNone = (value: unknown): string => (typeof value === 'string' ? value : '');
+export const textOr = <T>(value: unknown, other: T): string | T => (typeof value === 'string' ? value : other);
+
+export const wholeOr = <T>(value: unknown, other: T): number | T =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? value : other;

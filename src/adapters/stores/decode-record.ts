@@ -3,7 +3,8 @@
 //   decoded-has-its-form. What is decoded has the fields of its type, each of its kind, as deep as every reader relies on them. Values
 //       that a tool or a model returned may be anything.
 //
-// Fields that this build does not know are kept: they come from another build.
+// Fields that this build does not know are kept: they come from another build. These are not shapes (`base/shapes`), which say what is
+// wrong with what people wrote: here a yes or no is enough, and every record that is read is checked.
 import { isObject } from '#base';
 import type { Frame, FrameRecord, WorkspaceEntry, WorkspaceRecord } from '#contracts';
 

@@ -4,7 +4,7 @@ import type { LogStore } from './log-store.ts';
 import type { SqliteOptions } from './sqlite.ts';
 
 export { memoryStore } from './memory.ts';
-export { followRunFacts } from './run-facts.ts';
+export { foldFacts, noFacts } from './run-facts.ts';
 export type { RunFacts } from './run-facts.ts';
 
 // Imported on first use, so that a store in memory never loads SQLite.

@@ -80,9 +80,9 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     },
     ...storedFrames(openReader, pause),
     list: async (query) => openReader().list(query),
-    async rebuild(...asked) {
+    async rebuild(...args) {
       openReader();
-      return ports.rebuild(...asked);
+      return ports.rebuild(...args);
     },
     async putBlob(bytes) {
       openReader();

@@ -3,7 +3,7 @@
 //   dictionary-frozen. A dictionary never changes, because what it packed can only be read with it. A better one gets the next
 //       number and stands beside it.
 
-// What is frequent comes last, because what is nearer takes fewer bits.
+// What is frequent comes last: of fragments that begin alike, the packer finds the last one.
 const fragments: readonly string[] = [
   // Rare records.
   `{"type":"delivered","messages":["m-{"type":"held","op":{"type":"again","op":,"uncertain":{"tokens":{"type":"cancel"}{"type":"resume","downMs":`,

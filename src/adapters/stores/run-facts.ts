@@ -71,22 +71,11 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
   }
 };
 
-/** The facts of a run, frame by frame. */
-export const followRunFacts = (): { readonly next: (frame: Frame) => void; readonly facts: () => RunFacts } => {
-  let facts = noFacts;
-  return {
-    next(frame) {
-      facts = foldFacts(facts, frame);
-    },
-    facts: () => facts,
-  };
-};
-
 /** What every record has in it that changes a fact, as `JSON.stringify` writes it. */
 const factMarks = ['"type":"open"', '"birth":{', '"type":"close"', '"type":"fork"'];
 
 /** The same for the text of a frame. Most frames change nothing, and their text is not parsed. */
-export const foldFactsOf = (facts: RunFacts, body: string): RunFacts =>
+export const foldFactsInText = (facts: RunFacts, body: string): RunFacts =>
   factMarks.some((mark) => body.includes(mark)) ? foldFacts(facts, JSON.parse(body) as Frame) : facts;
 
 /** Merges the listed facts of a run with those of its next frames. */

@@ -3,7 +3,7 @@
 import { isObject } from '#base';
 import type { RunId } from '#base';
 import type { Spent, Status } from '#contracts';
-import { decodeOwner } from './decode-owner.ts';
+import { decodeOwner, textOr, wholeOr } from './decode-owner.ts';
 import type { StoredRow } from './decode-owner.ts';
 import type { RunRow } from './log-rows.ts';
 
@@ -20,11 +20,6 @@ export const decodeRunRow = (row: StoredRow): RunRow => ({
   recordedBy: decodeRecordedBy(row),
   owner: decodeOwner(row),
 });
-
-const textOr = <T>(value: unknown, other: T): string | T => (typeof value === 'string' ? value : other);
-
-const wholeOr = <T>(value: unknown, other: T): number | T =>
-  typeof value === 'number' && Number.isSafeInteger(value) ? value : other;
 
 const statuses = {
   completed: true,

@@ -12,8 +12,8 @@ import type { SpaceReport } from '#contracts';
 import { databasePath, hasDeletions, openForReading, openForWriting, requireDeletions } from './database.ts';
 import type { DeletionTables } from './delete-runs.ts';
 import type { LifeCycleTask, TaskEnd } from './messages.ts';
-import { findLeftovers, refsIn } from './sqlite-leftovers.ts';
-import { storeError } from './store-error.ts';
+import { findBlobRefs, findLeftovers } from './sqlite-leftovers.ts';
+import { isDiskFull, storeError } from './store-error.ts';
 
 export const deletionTables = (database: DatabaseSync): DeletionTables => {
   const record = database.prepare('SELECT deleted.no FROM deleted JOIN book USING (no) WHERE run = ?');
@@ -30,7 +30,7 @@ export const deletionTables = (database: DatabaseSync): DeletionTables => {
     deleteRun(run, no, pending) {
       raiseFormat();
       const refs = new Set<string>();
-      for (const { body } of bodies.iterate(run)) for (const ref of refsIn(body)) refs.add(ref);
+      for (const { body } of bodies.iterate(run)) for (const ref of findBlobRefs(body)) refs.add(ref);
       for (const ref of refs) loosen.run(ref);
       for (const removal of removals) removal.run(run);
       note.run(run, no, pending);
@@ -142,7 +142,7 @@ const markUsed = (
   let last = after;
   const rows = database.prepare('SELECT rowid, body FROM frames WHERE rowid > ? ORDER BY rowid').iterate(after);
   for (const { rowid, body } of rows) {
-    for (const ref of refsIn(body)) if (loose.has(ref)) used.add(ref);
+    for (const ref of findBlobRefs(body)) if (loose.has(ref)) used.add(ref);
     last = Number(rowid);
   }
   return last;
@@ -157,23 +157,22 @@ const giveSpaceBack = (database: DatabaseSync, compact: boolean): boolean => {
   if (compact || pages * pragma(database, 'page_size') <= rewriteBytesMax) {
     // A database of an earlier build cannot give back single pages; from now on it can.
     database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-    const isAnew = writeAnew(database);
+    const isRewritten = rewriteDatabase(database);
     // What is free now may be the space that a later try needs.
-    if (!isAnew) database.exec('PRAGMA incremental_vacuum');
-    return foldWal(database) && isAnew;
+    if (!isRewritten) database.exec('PRAGMA incremental_vacuum');
+    return foldWal(database) && isRewritten;
   }
   database.exec('PRAGMA incremental_vacuum');
   return foldWal(database);
 };
 
 /** False: the disk has no room for a second copy of the database. */
-const writeAnew = (database: DatabaseSync): boolean => {
+const rewriteDatabase = (database: DatabaseSync): boolean => {
   try {
     database.exec('VACUUM');
     return true;
   } catch (error) {
-    // 13 is SQLite's code for a full disk.
-    if (((error as { readonly errcode?: number }).errcode ?? 0) % 256 === 13) return false;
+    if (isDiskFull(error)) return false;
     throw error;
   }
 };

@@ -31,7 +31,7 @@ export const findLeftovers = (folder: string, busyTimeoutMs: number): readonly L
       .map(({ ref }) => String(ref)),
   );
   for (const rows of unused.size === 0 ? [] : texts)
-    for (const { body } of rows) for (const ref of refsIn(body)) unused.delete(ref);
+    for (const { body } of rows) for (const ref of findBlobRefs(body)) unused.delete(ref);
   return [
     ...owners,
     ...signals.map(({ run }): Leftover => ({ kind: 'signals', name: String(run) })),
@@ -40,5 +40,5 @@ export const findLeftovers = (folder: string, busyTimeoutMs: number): readonly L
 };
 
 /** Blobs are named by their hash, wherever a record names one. */
-export const refsIn = (stored: unknown): readonly string[] =>
+export const findBlobRefs = (stored: unknown): readonly string[] =>
   String(unpackRecord(stored)).match(/[0-9a-f]{64}/gu) ?? [];

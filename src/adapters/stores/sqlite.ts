@@ -42,9 +42,10 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     reader,
     startThread: (listener) => startSqliteThread(setup, listener),
     defer: setImmediate,
-    later: (work) => void setTimeout(work, releaseAgainMs).unref(),
+    later: (work) => void setTimeout(work, releaseRetryMs).unref(),
     now,
-    rebuild: async (run, asked = {}) => (await import('./rebuild.ts')).rebuildRuns({ folder: path, build }, run, asked),
+    rebuild: async (run, options = {}) =>
+      (await import('./rebuild.ts')).rebuildRuns({ folder: path, build }, run, options),
     lifeCycle: {
       pending: () => rows.pendingDeletions(),
       finish: async (runs, compact) => (await runInThread(setup, { do: 'finish', runs, compact })) as SpaceReport,
@@ -58,7 +59,7 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
 };
 
 /** Until a run whose release could not be written is released again. */
-const releaseAgainMs = 250;
+const releaseRetryMs = 250;
 
 /** SQLite tells nobody about commits of other processes. In real time, whatever clock the runs have: others write in real time. */
 const pollSignals = (readNewest: () => number, notify: () => void): (() => void) => {

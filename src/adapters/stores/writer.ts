@@ -74,9 +74,9 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     notify(batch, ack, listener);
     batch.settle(ack);
     if (waiting !== undefined) schedule();
-    else if (unreleased.size > 0) ports.later(releaseAgain);
+    else if (unreleased.size > 0) ports.later(retryReleases);
   };
-  const releaseAgain = (): void => {
+  const retryReleases = (): void => {
     if (unreleased.size === 0 || closed) return;
     waiting ??= newBatch();
     schedule();

@@ -34,7 +34,7 @@ export class ReadinessCheck {
   }
 
   /** At once: something has just gone wrong. */
-  lookAgain(): Promise<readonly string[]> {
+  recheck(): Promise<readonly string[]> {
     this.#latest = null;
     return this.problems();
   }

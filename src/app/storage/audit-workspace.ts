@@ -41,10 +41,9 @@ const logProblems = async (store: Store): Promise<readonly AuditProblem[]> => {
 const tombstoneProblems = async (store: Store, run: RunId): Promise<readonly AuditProblem[]> => {
   const where = `run ${run}`;
   const lost = 'the workspace log says that it was deleted, and the database does not';
-  const known = await problemsOf('tombstone-lost', where, async () => {
+  return problemsOf('tombstone-lost', where, async () => {
     if ((await store.tombstone(run)) === null) throw new CloisterError('store_damaged', lost);
   });
-  return known;
 };
 
 const folderProblems = async (store: Store): Promise<readonly AuditProblem[]> => {

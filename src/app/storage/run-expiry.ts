@@ -38,7 +38,7 @@ export const expireRuns = async (
   ports: ExpiryPorts,
 ): Promise<readonly Tombstone[]> => {
   const optionsError = (text: string): CloisterError => new CloisterError('options_invalid', text);
-  if (rules === null) throw optionsError(nothingSaid);
+  if (rules === null) throw optionsError(noRulesText);
   checkShape(expiryRulesShape, rules, optionsError, 'keep');
   checkOptions(options, { dryRun: 'flag', most: whole(1), spare: functionShape, signal: 'signal' });
   const { dryRun = false, most = Infinity, signal } = options;
@@ -58,7 +58,7 @@ export const expireRuns = async (
 
 const functionShape = valueOf<never>('a function', (value) => typeof value === 'function');
 
-const nothingSaid =
+const noRulesText =
   'Nothing says how long runs are kept: set `keep` in .ai-agent.json, or say how many days, runs or bytes are kept.';
 
 /** If one of them stays meanwhile, the others go without it. */

@@ -1,7 +1,7 @@
 // The questions that cells have asked, as long as calls may depend on them.
 import type { CellId, Hash } from '#base';
 import type { Frame, Question, QuestionResult, RecordOf } from '#contracts';
-import { askAgain } from './records.ts';
+import { requireRestart } from './records.ts';
 import type { RunRecords } from './records.ts';
 
 export type RulingFrame = Frame & { readonly record: RecordOf<'ruling'> };
@@ -50,7 +50,7 @@ export class AskedQuestions {
 
   find(cell: CellId, op: number): AskRecords | undefined {
     const { asks, released } = this.#cells.get(cell) ?? {};
-    if (released?.has(op) === true) askAgain(this.#records);
+    if (released?.has(op) === true) requireRestart(this.#records);
     return asks?.get(op);
   }
 

@@ -9,7 +9,7 @@ import { problemLocation, startProblems } from './problems.ts';
 import type { Check } from './problems.ts';
 import { readFrame, startRecords } from './records.ts';
 import type { RunRecords } from './records.ts';
-import { Release } from './release.ts';
+import { RecordReleaser } from './release.ts';
 import { AccountsCheck } from './verify-accounts.ts';
 import { verifyHolds } from './verify-holds.ts';
 import { verifyCrossings } from './verify-crossings.ts';
@@ -46,7 +46,7 @@ class Audit {
   readonly #sources: AuditSources;
   readonly #problems = startProblems();
   readonly #records: RunRecords;
-  readonly #release: Release | undefined;
+  readonly #releaser: RecordReleaser | undefined;
   readonly #crossings: ReturnType<typeof verifyCrossings>;
   readonly #prompts: ReturnType<typeof verifyPrompts>;
   readonly #accounts: AccountsCheck;
@@ -60,9 +60,9 @@ class Audit {
     const release = (cell: CellId): void => {
       for (const check of this.#checks) check.release?.(cell);
     };
-    this.#release = releases ? new Release(records, release) : undefined;
+    this.#releaser = releases ? new RecordReleaser(records, release) : undefined;
     this.#crossings = verifyCrossings(records, problems);
-    this.#prompts = verifyPrompts(records, problems, (cell, change) => this.#release?.noteView(cell, change));
+    this.#prompts = verifyPrompts(records, problems, (cell, change) => this.#releaser?.noteView(cell, change));
     this.#accounts = new AccountsCheck(records, problems);
     this.#outputs = new OutputsCheck(records, sources.readBlob);
     this.#checks = [
@@ -96,7 +96,7 @@ class Audit {
       this.#check(frame);
       const reading = this.#checkOutput(frame);
       if (reading !== undefined) await reading;
-      if (this.#records.wasAsked) return null;
+      if (this.#records.needsRestart) return null;
     }
     await this.#finish(first);
     const [records, prompts] = [this.#records, this.#prompts.count];
@@ -115,13 +115,13 @@ class Audit {
   }
 
   #check(frame: Frame): void {
-    this.#try(frame, () => this.#release?.notice(frame));
+    this.#try(frame, () => this.#releaser?.checkNotReleased(frame));
     for (const check of this.#checks) this.#try(frame, () => check.next(frame));
     try {
-      this.#release?.next(frame);
+      this.#releaser?.next(frame);
     } catch {
       // The frame is not what it should be, so it does not say what is needed later.
-      this.#records.wasAsked = true;
+      this.#records.needsRestart = true;
     }
   }
 

@@ -4,7 +4,7 @@
 //       the length of the prompts: a segment is listed once, with the first and the last request that showed it.
 import { CloisterError, OrderedItems } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Attempt, Explanation, ExplainedSegment, Frame, ViewChange } from '#contracts';
+import type { Attempt, Explanation, ExplainedSegment, FrameSource, ViewChange } from '#contracts';
 import { partText } from '#core/rules';
 import { applyAttempt, cellSources, startPrompt } from './rebuild-prompt.ts';
 import type { PromptState } from './rebuild-prompt.ts';
@@ -21,7 +21,7 @@ type ExplainOptions = {
 
 /** `frames`: one run in log order, read once. */
 export const explainCell = async (
-  frames: Iterable<Frame> | AsyncIterable<Frame>,
+  frames: FrameSource,
   cell: CellId,
   { find, pause }: ExplainOptions = {},
 ): Promise<Explanation> => {

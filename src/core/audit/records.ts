@@ -75,8 +75,8 @@ export type CellRecords = {
 export type RunRecords = {
   /** Whether what is over is released. */
   readonly releases: boolean;
-  /** Something was asked for that had been released. */
-  wasAsked: boolean;
+  /** A check needed what had been released, so the audit begins again and releases nothing. */
+  needsRestart: boolean;
   readonly cells: Map<CellId, CellRecords>;
   readonly definitions: Map<Hash, AgentDefinition>;
   root: CellRecords | undefined;
@@ -98,7 +98,7 @@ export const endedCell = ({ cell, record }: Frame): EndedCell | undefined => {
 
 export const startRecords = (releases = false): RunRecords => ({
   releases,
-  wasAsked: false,
+  needsRestart: false,
   cells: new Map(),
   definitions: new Map(),
   root: undefined,
@@ -107,14 +107,14 @@ export const startRecords = (releases = false): RunRecords => ({
   holds: undefined,
 });
 
-/** For what was released. */
-export const askAgain = (records: RunRecords): never => {
-  records.wasAsked = true;
-  throw new Error('What was asked for has been released.');
+/** Called when a check needs what was released. */
+export const requireRestart = (records: RunRecords): never => {
+  records.needsRestart = true;
+  throw new Error('A check needs what has been released.');
 };
 
 export const newMap = <V>(records: RunRecords): Map<number, V> =>
-  records.releases ? new ReleasingMap(() => askAgain(records)) : new Map();
+  records.releases ? new ReleasingMap(() => requireRestart(records)) : new Map();
 
 /** Reads the next frame of the run. */
 export const readFrame = (records: RunRecords, frame: Frame): void => {

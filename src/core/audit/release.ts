@@ -7,11 +7,12 @@
 import { canonicalJson } from '#base';
 import type { CellId } from '#base';
 import type { Birth, Frame, LedgerEntry, Outcome, ReceiveResult, SegmentRecord, Source } from '#contracts';
-import { askAgain, endedCell } from './records.ts';
+import { requireRestart, endedCell } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 import { ReleasingMap } from './releasing-map.ts';
 import { addTally, emptyTally } from './tally.ts';
 import type { Tally } from './tally.ts';
+import type { SegmentChange } from './verify-prompts.ts';
 
 /** The numbers of operations that have settled, and of crossings that are used up. */
 type UsedRecords = { readonly operations: Set<number>; readonly received: Set<number> };
@@ -30,7 +31,7 @@ type CellUse = {
 /** Cells without attempts, or with very many operations in one turn, do not wait for an attempt. */
 const recentMax = 10_000;
 
-export class Release {
+export class RecordReleaser {
   readonly #records: RunRecords;
   readonly #onEnd: (cell: CellId) => void;
   readonly #uses = new Map<CellId, CellUse>();
@@ -56,7 +57,7 @@ export class Release {
   }
 
   /** Runs before the frame is read: no frame of a correct log does anything with a cell that was released. */
-  notice(frame: Frame): void {
+  checkNotReleased(frame: Frame): void {
     const { cell, record, attempt, contents = [] } = frame;
     const birth = record.type === 'begin' || record.type === 'open' ? record.birth : undefined;
     const named = [
@@ -66,14 +67,11 @@ export class Release {
       endedCell(frame)?.cell,
       ...contents.map(({ kind, from }) => (kind === 'share' ? from : undefined)),
     ];
-    if (named.some((one) => this.#records.cells.get(one as CellId)?.isReleased === true)) askAgain(this.#records);
+    if (named.some((one) => this.#records.cells.get(one as CellId)?.isReleased === true)) requireRestart(this.#records);
   }
 
   /** Segments came into the view of a cell's model, or left it. */
-  noteView(
-    cell: CellRecords,
-    { added, removed }: { readonly added: readonly SegmentRecord[]; readonly removed: readonly SegmentRecord[] },
-  ): void {
+  noteView(cell: CellRecords, { added, removed }: SegmentChange): void {
     const { inView, recent } = this.#useOf(cell);
     for (const [kind, no] of added.flatMap(usedSources)) inView[kind].set(no, (inView[kind].get(no) ?? 0) + 1);
     for (const [kind, no] of removed.flatMap(usedSources)) {

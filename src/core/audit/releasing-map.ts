@@ -1,18 +1,18 @@
 // A map of what is numbered as it comes, and of which the older part may be released.
 //
-//   releasing-map-never-guesses. It no longer knows which numbers it had up to the highest one that was released, so it tells whoever asks
-//       for one of those.
+//   releasing-map-never-guesses. It no longer knows which numbers it had up to the highest one that was released, so it calls
+//       `onReleased` when somebody needs one of those.
 
-/** `ask` is called when somebody needs what was released, and does not return. */
+/** `onReleased` is called when somebody needs what was released, and does not return. */
 export class ReleasingMap<V> extends Map<number, V> {
-  readonly #ask: () => never;
+  readonly #onReleased: () => never;
   #count = 0;
   #lowest = 0;
   #highest = -1;
 
-  constructor(ask: () => never) {
+  constructor(onReleased: () => never) {
     super();
-    this.#ask = ask;
+    this.#onReleased = onReleased;
   }
 
   /** How many it ever had. */
@@ -22,18 +22,18 @@ export class ReleasingMap<V> extends Map<number, V> {
 
   override get(no: number): V | undefined {
     const found = super.get(no);
-    if (found === undefined && this.#mayBeReleased(no)) this.#ask();
+    if (found === undefined && this.#mayBeReleased(no)) this.#onReleased();
     return found;
   }
 
   override has(no: number): boolean {
     if (super.has(no)) return true;
-    if (this.#mayBeReleased(no)) this.#ask();
+    if (this.#mayBeReleased(no)) this.#onReleased();
     return false;
   }
 
   override set(no: number, value: V): this {
-    if (!super.has(no) && this.#mayBeReleased(no)) this.#ask();
+    if (!super.has(no) && this.#mayBeReleased(no)) this.#onReleased();
     return super.set(no, value);
   }
 

@@ -29,12 +29,13 @@ type CheckedPrompt = PromptState & {
   newest: OperationRecord | undefined;
 };
 
-type ViewChange = { readonly added: readonly SegmentRecord[]; readonly removed: readonly SegmentRecord[] };
+/** What came into the view of a cell's model with an attempt, and what left it. */
+export type SegmentChange = { readonly added: readonly SegmentRecord[]; readonly removed: readonly SegmentRecord[] };
 
 export const verifyPrompts = (
   records: RunRecords,
   problems: AuditProblems,
-  onView: (cell: CellRecords, change: ViewChange) => void = () => undefined,
+  onView: (cell: CellRecords, change: SegmentChange) => void = () => undefined,
 ) => {
   const prompts = new Map<CellId, CheckedPrompt>();
   const count = { prompts: 0, promptBytes: 0, unattributedBytes: 0 };

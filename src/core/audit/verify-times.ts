@@ -18,6 +18,6 @@ export const verifyTimes =
     problems.add(
       'outcome-spent',
       problemLocation(frame, ended.cell),
-      'it did not last as long as it says to have worked',
+      'it says that it worked for longer than it lasted',
     );
   };

@@ -33,7 +33,7 @@ export const runCli = async (args: readonly string[], world: CliWorld): Promise<
       errorFormat = parser.onError;
       const parsed = parser.parse();
       errorFormat = parsed;
-      return await parsed.run({ ...world, runtime: noticing(world.runtime, output), output, interrupts });
+      return await parsed.run({ ...world, runtime: withNotices(world.runtime, output), output, interrupts });
     } catch (error) {
       return reportFailure(error, errorFormat, output);
     }
@@ -46,7 +46,7 @@ export const runCli = async (args: readonly string[], world: CliWorld): Promise<
 };
 
 /** Prints what a command should know about its workspace, once. */
-const noticing = (runtime: CliRuntime, { err }: Output): CliRuntime => {
+const withNotices = (runtime: CliRuntime, { err }: Output): CliRuntime => {
   const printed = new Set<string>();
   const notice = (text: string): void => {
     if (!printed.has(text)) err.print(`${err.paint('yellow', 'warning:')} ${sanitizeLine(text)}`);

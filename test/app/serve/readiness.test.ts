@@ -109,7 +109,7 @@ test('however often it is asked, it looks once a second', async () => {
 test('after something has gone wrong it looks at once', async () => {
   const { readiness, looks } = checkWith(async () => undefined);
   void readiness.problems();
-  void readiness.lookAgain();
+  void readiness.recheck();
   expect(looks()).toBe(2);
 });
 

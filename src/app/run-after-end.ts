@@ -2,12 +2,12 @@
 // windows, is not kept with it.
 import type { Run } from '#core/orchestration';
 
-type LeftRun = Pick<Run, 'broken'> & {
+type RunAfterEnd = Pick<Run, 'broken'> & {
   /** What a caller can still ask of a team. */
   readonly team: Pick<NonNullable<Run['team']>, 'queue' | 'memory' | 'mail'> | null;
 };
 
-export const leaveRun = ({ broken, team }: Run): LeftRun => ({
+export const keepAfterEnd = ({ broken, team }: Run): RunAfterEnd => ({
   broken,
   team: team && { queue: team.queue, memory: team.memory, mail: team.mail },
 });
