@@ -25,7 +25,7 @@ type Seal = {
   readonly signature: string | null;
 };
 
-/** The line to append to the file with these contents. Throws `options_invalid` if that is not a file of seals. */
+/** What to append to the file with these contents: a line. Throws `options_invalid` if that is not a file of seals. */
 export const makeSeal = async (
   file: string,
   { store, at, key }: { readonly store: Store; readonly at: number; readonly key: OperatorKey | null },
@@ -35,20 +35,21 @@ export const makeSeal = async (
   const runs: Record<string, readonly [number, string]> = {};
   for (const { run } of await store.list()) {
     const head = await headOfRun(store, run);
-    if (head !== null && known.get(run)?.head !== head.head) runs[run] = [head.frames, head.head];
+    if (head !== null && known.get(run)?.at(-1)?.head !== head.head) runs[run] = [head.frames, head.head];
   }
   const entries = await store.readWorkspaceLog();
   const facts = {
     format: 1,
     at,
     records: entries.length,
-    log: hashOfRecords(entries),
+    log: hashesOfRecords(entries).at(-1)!,
     runs,
     previous: before.at(-1)?.hash ?? zeroHash,
     key: key?.publicKey ?? null,
   } as const;
   const signature = key?.sign('seal', facts) ?? null;
-  return `${JSON.stringify({ ...facts, signature } satisfies Seal)}\n`;
+  const line = `${JSON.stringify({ ...facts, signature } satisfies Seal)}\n`;
+  return file === '' || file.endsWith('\n') ? line : `\n${line}`;
 };
 
 /** `expectedKey`: the operator's public key; null: signatures are checked with the keys in the file, and that is said. */
@@ -58,10 +59,10 @@ export const checkSeals = async (file: string, store: Store, expectedKey: string
   const add = (where: string, message: string): void => void problems.push({ where, message });
   checkSignatures(seals, expectedKey, add);
   const entries = await store.readWorkspaceLog();
+  const hashes = hashesOfRecords(entries);
   for (const [nth, { seal }] of seals.entries())
     if (entries.length < seal.records) add(`seal ${nth + 1}`, 'the workspace log has lost records since then');
-    else if (hashOfRecords(entries.slice(0, seal.records)) !== seal.log)
-      add(`seal ${nth + 1}`, 'the workspace log was rewritten since then');
+    else if (hashes[seal.records] !== seal.log) add(`seal ${nth + 1}`, 'the workspace log was rewritten since then');
   const tombstones = tombstonesIn(entries);
   const heads = headsIn(seals);
   for (const [run, sealed] of heads) {
@@ -76,28 +77,40 @@ export const checkSeals = async (file: string, store: Store, expectedKey: string
 type ParsedSeal = { readonly seal: Seal; readonly hash: Hash };
 type AddProblem = (where: string, message: string) => void;
 
-const parseSeals = (file: string): readonly ParsedSeal[] =>
-  file
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line, index) => {
-      try {
-        const seal = JSON.parse(line) as Seal;
-        if (seal.format === 1 && typeof seal.records === 'number' && typeof seal.runs === 'object')
-          return { seal, hash: sha256(line) };
-      } catch {
-        // Reported below.
-      }
-      throw new CloisterError('options_invalid', `Line ${index + 1} is not a seal that \`cloister seal\` has written.`);
-    });
+/** How every seal begins, and so does one of which a crash or a full disk has left only the beginning. */
+const sealStart = '{"format":1,"at":';
 
-/** The newest head of each run. */
-const headsIn = (seals: readonly ParsedSeal[]): ReadonlyMap<RunId, LogHead> =>
-  new Map(
-    seals.flatMap(({ seal }) =>
-      Object.entries(seal.runs).map(([run, [frames, head]]) => [run as RunId, { frames, head: head as Hash }] as const),
-    ),
-  );
+/**
+ * Beginnings of seals are passed over: nobody was told that they were written. A seal of which somebody has left only the beginning
+ * is missed by the one after it.
+ */
+const parseSeals = (file: string): readonly ParsedSeal[] =>
+  file.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return [];
+    const seal = parseSeal(line);
+    if (seal !== undefined) return { seal, hash: sha256(line) };
+    if (line.startsWith(sealStart) || sealStart.startsWith(line)) return [];
+    throw new CloisterError('options_invalid', `Line ${index + 1} is not a seal that \`cloister seal\` has written.`);
+  });
+
+const parseSeal = (line: string): Seal | undefined => {
+  try {
+    const seal = JSON.parse(line) as Seal;
+    const isSeal = seal.format === 1 && typeof seal.records === 'number' && typeof seal.runs === 'object';
+    return isSeal ? seal : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** All heads of each run, the newest one last. Older ones count, too: a log that was rewritten before the newest seal fits that one. */
+const headsIn = (seals: readonly ParsedSeal[]): ReadonlyMap<RunId, readonly LogHead[]> => {
+  const heads = new Map<RunId, LogHead[]>();
+  for (const { seal } of seals)
+    for (const [run, [frames, head]] of Object.entries(seal.runs) as [RunId, [number, Hash]][])
+      if (!heads.get(run)?.push({ frames, head })) heads.set(run, [{ frames, head }]);
+  return heads;
+};
 
 const checkSignatures = (seals: readonly ParsedSeal[], expectedKey: string | null, add: AddProblem): void => {
   let previous: Hash = zeroHash;
@@ -113,14 +126,21 @@ const checkSignatures = (seals: readonly ParsedSeal[], expectedKey: string | nul
   }
 };
 
-/** The hash of the sealed prefix follows from the records, not from the hashes that are stored beside them. */
-const checkLog = async (store: Store, run: RunId, { frames, head }: LogHead, add: AddProblem): Promise<void> => {
+/** The hashes of the sealed prefixes follow from the records, not from the hashes that are stored beside them. */
+const checkLog = async (store: Store, run: RunId, sealed: readonly LogHead[], add: AddProblem): Promise<void> => {
   const where = `run ${run}`;
+  const most = Math.max(...sealed.map(({ frames }) => frames));
   try {
     const bodies = await store.readBodies(run);
-    if (bodies.length < frames) return add(where, `it had ${frames} records, and has ${bodies.length} now`);
-    const hash = bodies.slice(0, frames).reduce<Hash>((before, body) => sha256(before + body), zeroHash);
-    if (hash !== head) add(where, 'its records were rewritten');
+    if (bodies.length < most) return add(where, `it had ${most} records, and has ${bodies.length} now`);
+    const open = new Map<number, Set<Hash>>();
+    for (const { frames, head } of sealed) open.set(frames, (open.get(frames) ?? new Set()).add(head));
+    let hash: Hash = zeroHash;
+    for (const [no, body] of bodies.slice(0, most).entries()) {
+      hash = sha256(hash + body);
+      const heads = open.get(no + 1);
+      if (heads !== undefined && (heads.size > 1 || !heads.has(hash))) return add(where, 'its records were rewritten');
+    }
   } catch (error) {
     if (!(error instanceof CloisterError)) throw error;
     const isGone = error.code === 'run_unknown';
@@ -130,7 +150,7 @@ const checkLog = async (store: Store, run: RunId, { frames, head }: LogHead, add
 
 const checkDeletion = (
   tombstone: Tombstone,
-  { frames, head }: LogHead,
+  sealed: readonly LogHead[],
   expectedKey: string | null,
   add: AddProblem,
 ): void => {
@@ -139,8 +159,10 @@ const checkDeletion = (
   if (state === 'wrong') add(where, 'the signature of its tombstone is not one of what that says');
   if (state === 'foreign') add(where, 'its tombstone is signed with another key');
   if (state === 'unsigned' && expectedKey !== null) add(where, 'its tombstone is not signed');
-  if (tombstone.frames < frames) add(where, `it had ${frames} records; its tombstone says ${tombstone.frames}`);
-  if (tombstone.frames === frames && tombstone.head !== head) add(where, 'its tombstone is about another log');
+  const most = Math.max(...sealed.map(({ frames }) => frames));
+  if (tombstone.frames < most) add(where, `it had ${most} records; its tombstone says ${tombstone.frames}`);
+  if (sealed.some(({ frames, head }) => tombstone.frames === frames && tombstone.head !== head))
+    add(where, 'its tombstone is about another log');
 };
 
 export const tombstonesIn = (entries: readonly WorkspaceEntry[]): ReadonlyMap<RunId, Tombstone> => {
@@ -152,9 +174,12 @@ export const tombstonesIn = (entries: readonly WorkspaceEntry[]): ReadonlyMap<Ru
   return found;
 };
 
-/** The chain over the workspace log, as stores make it. */
-const hashOfRecords = (entries: readonly WorkspaceEntry[]): Hash =>
-  entries.reduce<Hash>((before, entry) => sha256(before + JSON.stringify(entry)), zeroHash);
+/** The chain over the workspace log, as stores make it: the hash after each number of records. */
+const hashesOfRecords = (entries: readonly WorkspaceEntry[]): readonly Hash[] => {
+  const hashes: Hash[] = [zeroHash];
+  for (const entry of entries) hashes.push(sha256(hashes.at(-1)! + JSON.stringify(entry)));
+  return hashes;
+};
 
 const headOfRun = async (store: Store, run: RunId): Promise<LogHead | null> => {
   try {

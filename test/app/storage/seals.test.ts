@@ -68,6 +68,38 @@ test('a log that was cut together with its head, and one that was removed withou
   await later.close();
 });
 
+// invariant: seal-outside
+test('a log that was rewritten or cut is found by the seals before that, although newer ones fit it', async () => {
+  const { later, file, runs } = await sealed((database, [rewritten = '', cut = '']) => {
+    rewrite(database, rewritten, (bodies) => bodies.map((body) => body.replaceAll('One.', 'Won.')));
+    rewrite(database, cut, (bodies) => bodies.slice(0, -2));
+  });
+  const again = file + (await later.storage.seal(file));
+  const { problems } = await later.storage.checkSeals(again);
+  expect(problems.map(({ where }) => where).toSorted()).toEqual([`run ${runs[0]}`, `run ${runs[1]}`].toSorted());
+  // Nor does a tombstone of what it became.
+  await later.storage.delete({ runs: [runs[0]!] });
+  expect((await later.storage.checkSeals(again)).problems).toContainEqual({
+    where: `run ${runs[0]}`,
+    message: 'its tombstone is about another log',
+  });
+  await later.close();
+});
+
+test('a seal that a crash has cut short is passed over, and the next one has a line of its own', async () => {
+  const { later, file } = await sealed(() => undefined);
+  const [first = '', second = ''] = file.split('\n');
+  const torn = `${file}${second.slice(0, -40)}`;
+  const mended = torn + (await later.storage.seal(torn));
+  expect(mended.split('\n')).toHaveLength(5);
+  for (const one of [torn, mended, `${file}{"for`])
+    expect(await later.storage.checkSeals(one)).toMatchObject({ ok: true, seals: one === mended ? 3 : 2 });
+  // One that was whole is missed.
+  const { problems } = await later.storage.checkSeals(`${first.slice(0, -40)}\n${second}\n`);
+  expect(problems).toEqual([{ where: 'seal 1', message: 'the seal before it is missing or was changed' }]);
+  await later.close();
+});
+
 // invariant: seal-appended
 test('a signed deletion fits the seals; a file of seals that was changed does not', async () => {
   const { later, file, runs, report } = await sealed(() => undefined);
