@@ -1,4 +1,6 @@
-// Says when a workspace has lost its log: run folders are left, and not one run is known.
+// Says when a workspace has lost its log: something of runs is left, and not one run is known. Where agents have written no file and
+// nothing was exported, nothing is left: then only a seal outside the workspace shows what was there.
+import { readdir } from 'node:fs/promises';
 import { CloisterError } from '#base';
 import type { Cloister } from '#contracts';
 
@@ -7,14 +9,24 @@ export const lostLogNotice = async (cloister: LostLogSource): Promise<string | n
   try {
     if ((await cloister.runs({ most: 1 })).length > 0) return null;
     const folders = await cloister.storage.unknownFolders();
-    if (folders.length === 0) return null;
-    const count = folders.length === 1 ? '1 folder of a run' : `${folders.length} folders of runs`;
-    return `${cloister.workspace} has ${count}, and its log knows no run: cloister.db and heads/ were deleted or replaced. Restore both from a backup. \`cloister audit --all\` names the folders.`;
+    const advice = 'cloister.db and heads/ were deleted or replaced. Restore both from a backup.';
+    if (folders.length > 0) {
+      const count = folders.length === 1 ? '1 folder of a run' : `${folders.length} folders of runs`;
+      return `${cloister.workspace} has ${count}, and its log knows no run: ${advice} \`cloister audit --all\` names the folders.`;
+    }
+    const exported = await exportFolders(cloister.workspace);
+    return exported.length === 0 ? null : `${cloister.workspace} has ${exported.join(' and ')}/ and no log: ${advice}`;
   } catch (error) {
     // What is damaged or busy is reported by whatever reads it next.
     if (error instanceof CloisterError) return null;
     throw error;
   }
+};
+
+/** What is made from logs stays when the log goes. */
+const exportFolders = async (workspace: string | null): Promise<readonly string[]> => {
+  const names = workspace === null ? [] : await readdir(workspace).catch(() => []);
+  return names.includes('cloister.db') ? [] : ['archive', 'conversations'].filter((name) => names.includes(name));
 };
 
 type LostLogSource = Pick<Cloister, 'runs' | 'storage' | 'workspace'>;

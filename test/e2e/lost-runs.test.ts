@@ -143,6 +143,7 @@ describe.concurrent('a run whose owner is on another machine', () => {
 
 test('a workspace whose log and heads were deleted together says that folders of runs are left', async () => {
   const { cwd, older } = await killedRun();
+  await cloister(['rebuild', older], { cwd });
   for (const name of ['cloister.db', 'cloister.db-wal', 'cloister.db-shm', 'heads'])
     rmSync(workspace(cwd, name), { recursive: true, force: true });
   for (const args of [['runs'], ['show', 'last'], ['conversations', 'list']]) {

@@ -117,6 +117,10 @@ test('a workspace whose log and heads were deleted says so, and a new one does n
   );
   const named = (await audit(workspace)).problems.map(({ where }) => where);
   expect(named.toSorted()).toEqual(runs.map((run) => `folder runs/${run}`).toSorted());
+  rmSync(join(workspace, 'runs'), { recursive: true });
+  expect(await opened(workspace, lostLogNotice)).toBe(
+    `${workspace} has conversations/ and no log: cloister.db and heads/ were deleted or replaced. Restore both from a backup.`,
+  );
   expect(await opened(newWorkspace(), lostLogNotice)).toBeNull();
   const inMemory = await openTalk({ store: 'memory' });
   expect(await lostLogNotice(inMemory.cloister)).toBeNull();
