@@ -8,6 +8,7 @@ import type { RunId } from '#base';
 import type { Clock, Ids, LogPage, RunCommand, Signal, Store, CellFolder, CellFolders } from '#contracts';
 import { openCommitter, openLogReader, openLogStore, describeOwner } from '#testing/adapters/stores';
 import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#testing/adapters/stores';
+import { describeMessage } from './describe-message.ts';
 import type { ProcessLife, PutSignal } from './history.ts';
 import type { ArchiveFolder } from '#app/storage';
 import { never } from './never.ts';
@@ -327,16 +328,3 @@ const releaseRetryMs = 250;
 
 /** How long after its commit a signal is noticed. */
 const signalNoticeMs = 80;
-
-const describeMessage = (message: ToWorker): string =>
-  message.type === 'close'
-    ? 'close'
-    : message.items
-        .map((item) => {
-          if (item.do === 'frame') return `${item.run}/${item.no} (${item.body.length})`;
-          if (item.do === 'record') return `record (${item.record.length})`;
-          if (item.do === 'signal') return `signal ${item.signal.run} ${item.signal.id}`;
-          if (item.do === 'delete') return `delete ${item.runs.map(({ run }) => run).join(' ')}`;
-          return item.do === 'blob' ? `blob ${item.ref}` : `${item.do} ${item.run}`;
-        })
-        .join(', ');

@@ -44,8 +44,8 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     defer: setImmediate,
     later: (work) => void setTimeout(work, releaseRetryMs).unref(),
     now,
-    rebuild: async (run, options = {}) =>
-      (await import('./rebuild.ts')).rebuildRuns({ folder: path, build }, run, options),
+    rebuild: async (run, request = {}) =>
+      (await import('./rebuild.ts')).rebuildRuns({ folder: path, build }, run, request),
     lifeCycle: {
       pending: () => rows.pendingDeletions(),
       finish: async (runs, compact) => (await runInThread(setup, { do: 'finish', runs, compact })) as SpaceReport,
