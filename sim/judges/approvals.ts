@@ -75,8 +75,7 @@ const questionOf = ({ cell, begin }: OperationFacts): QuestionFacts | undefined 
 
 /** Why too few people allowed this call; null: enough did. */
 const findFault = (history: History, call: ToolCall, asked: QuestionFacts): string | null => {
-  const { remembered } = asked.result ?? {};
-  const decided = remembered === undefined ? asked : rememberedQuestion(asked, remembered);
+  const decided = decidingQuestion(asked);
   if (decided === undefined) return 'no earlier answer covers it';
   const written = framesOnDisk(history, asked.ask.cell.run, call.onDisk);
   const people = new Set<string>();
@@ -106,6 +105,16 @@ const findRulingFault = (
   if (sent.answer.sha256 !== shownHash(question.args)) return `${sent.answer.by} was shown something else`;
   const allowed = sameForm(sent.answer.args ?? question.args);
   return allowed === sameForm(args) ? null : `they allowed ${allowed}`;
+};
+
+/**
+ * The question that people have decided: this one, or an earlier one whose answer covers it. While that one waited for more people, it may
+ * have been covered itself.
+ */
+const decidingQuestion = (asked: QuestionFacts): QuestionFacts | undefined => {
+  let decided: QuestionFacts | undefined = asked;
+  while (decided?.result?.remembered !== undefined) decided = rememberedQuestion(decided, decided.result.remembered);
+  return decided;
 };
 
 /** An earlier answer covers the same tool and arguments, in cells of the same definition. */

@@ -33,15 +33,19 @@ const deletionStates = (
   return states;
 };
 
-/** What is gone is not deleted again: its tombstone may name an archive. */
+/** What is gone is not deleted again. Only if its archive goes, too, another tombstone takes the place of the one that named it. */
 const judgeTwice = ({ workspaceLog: { entries } }: History, report: ReportProblem): void => {
-  const gone = new Set<RunId>();
+  const gone = new Map<RunId, Tombstone>();
   for (const { no, record } of entries) {
     if (record.type === 'import') gone.delete(record.run);
     if (record.type !== 'tombstone') continue;
-    const { run } = record.tombstone;
-    if (gone.has(run)) report(`one tombstone of run ${run} until it is brought back`, `record ${no} is another one`);
-    gone.add(run);
+    const { tombstone } = record;
+    const { run } = tombstone;
+    const before = gone.get(run);
+    const isOfArchive = before?.archive !== undefined && tombstone.archive === undefined;
+    if (before !== undefined && !isOfArchive)
+      report(`one tombstone of run ${run} until it is brought back`, `record ${no} is another one`);
+    gone.set(run, tombstone);
   }
 };
 

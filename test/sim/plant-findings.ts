@@ -48,7 +48,12 @@ export const findings: readonly Finding[] = [
     'audit',
     'replay hash = live hash',
   ],
-  ['the log does not show that a cell was stopped', 1_166, 'replay hash = live hash'],
+  [
+    'the log does not show that a cell was stopped',
+    1_181,
+    'every task ends once, reported consistently',
+    'replay hash = live hash',
+  ],
   ['a cancel is not recorded', 1_006, 'nothing starts after cancel + 50 ms'],
   ['a run ends twice in its log', 1_000, 'ledger entry in the frame of its effect', 'audit', 'replay hash = live hash'],
   ['a result crosses back although no grant allows it', 1_159, 'only granted crossings happen', 'audit'],
