@@ -11,6 +11,7 @@ import type {
   FrameRow,
   LifeCyclePorts,
   LogRows,
+  EpochOwner,
   RunOwner,
   SignalRow,
   Tables,
@@ -37,7 +38,8 @@ export class Disk {
   readonly #former = new Map<RunId, Disk>();
   readonly #frames = new Map<RunId, Row[]>();
   readonly #blobs = new Map<string, Uint8Array<ArrayBuffer>>();
-  readonly #owners = new Map<RunId, RunOwner>();
+  readonly #owners = new Map<RunId, EpochOwner>();
+  #epochs = 0;
   readonly #runs = new Map<RunId, RunRow>();
   readonly #workspaceLog: Row[] = [];
   #signals: readonly SignalRow[] = [];
@@ -242,6 +244,8 @@ export class Disk {
       undeleteRun: (run) => write(() => setWithUndo(this.#deleted, run, undefined)),
       owner: (run) => this.#owners.get(run),
       setOwner: (run, owner) => write(() => setWithUndo(this.#owners, run, owner)),
+      // Never used twice, whatever becomes of the transaction.
+      nextEpoch: () => ++this.#epochs,
       release: (run, instance) =>
         write(() =>
           this.#owners.get(run)?.instance === instance ? setWithUndo(this.#owners, run, undefined) : nothing,

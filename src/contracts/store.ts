@@ -10,14 +10,17 @@ import type { RebuildOptions, RebuildReport, StoreLifeCycle } from './store-life
 export interface RunLog {
   /** Appends the next frame. Never waits, never throws. */
   append(frame: Frame): void;
-  /** Undefined if all appended frames are durable; otherwise a promise for that. Rejects with `store_failed`, and from then on always. */
+  /**
+   * Undefined if all appended frames are durable and the run is still owned here; otherwise a promise for that. Rejects with
+   * `store_failed`, or with `run_lost` if somebody else owns the run now, and from then on always.
+   */
   durable(): Promise<void> | undefined;
   /**
    * Calls the listener with the number of the newest durable frame: now, if there is one, and after each commit that holds frames of
    * this run, before `durable` resolves. Absent: a frame is durable as soon as it is appended.
    */
   onCommit?(listener: (newest: number) => void): void;
-  /** Calls the listener once frames could not be made durable: no later one will be. Absent: that cannot happen. */
+  /** Calls the listener once frames could not be made durable, or the run was lost: no later one will be. Absent: that cannot happen. */
   onFailure?(listener: (error: CloisterError) => void): void;
   /** Makes everything durable and releases the run. */
   close(): Promise<void>;
@@ -44,7 +47,7 @@ export type RunQuery =
 export type LogPage = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
 
 export interface Store extends StoreLifeCycle {
-  readonly kind: 'memory' | 'sqlite';
+  readonly kind: 'memory' | 'sqlite' | 'postgres';
   /** The folder; null if nothing is written to disk. */
   readonly path: string | null;
   /**

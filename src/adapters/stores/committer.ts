@@ -102,10 +102,11 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
     commitBatch(items) {
       transactions += 1;
       try {
-        const { tails: newTails, released, refused, broken, records, signals, changes } = write(items);
+        const { tails: newTails, owned, released, refused, broken, records, signals, changes } = write(items);
         for (const [run, tail] of newTails) tails.set(run, tail);
         for (const run of released) tails.delete(run);
         const acks = {
+          ...(owned.length === 0 ? {} : { owned }),
           ...(records.length === 0 ? {} : { records }),
           ...(signals.length === 0 ? {} : { signals }),
           ...(changes.length === 0 ? {} : { changes }),

@@ -35,7 +35,7 @@ const schemaFor = (build: string): string => `
   CREATE TABLE frames(run TEXT NOT NULL, no INTEGER NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (run, no));
   CREATE TABLE blobs(ref TEXT PRIMARY KEY, bytes BLOB NOT NULL);
   CREATE TABLE owners(run TEXT PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, started TEXT NOT NULL,
-    since INTEGER NOT NULL, instance TEXT NOT NULL);
+    since INTEGER NOT NULL, instance TEXT NOT NULL, epoch INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE runs(run TEXT PRIMARY KEY, agent TEXT NOT NULL, goal TEXT NOT NULL, started_at INTEGER NOT NULL,
     ended_at INTEGER, status TEXT, cells INTEGER NOT NULL, frames INTEGER NOT NULL, head TEXT NOT NULL,
     caller TEXT, spent TEXT, format INTEGER, build TEXT);
@@ -66,6 +66,15 @@ const deletionTables = `
   CREATE TABLE IF NOT EXISTS deleted(run TEXT PRIMARY KEY, no INTEGER NOT NULL, pending TEXT);
   CREATE TABLE IF NOT EXISTS loose_blobs(ref TEXT PRIMARY KEY);
 `;
+
+/**
+ * Added in the same way. The epoch of an owner that a build wrote which knows none is 0, and so not that of an earlier owner. That of the
+ * newest one is in `meta`, so none is used twice, although rows of owners go.
+ */
+const epochColumn = 'ALTER TABLE owners ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0';
+
+const hasEpochs = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT 1 FROM pragma_table_info('owners') WHERE name = 'epoch'").get() !== undefined;
 
 const hasTable = (database: DatabaseSync, name: string): boolean =>
   database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !== undefined;
@@ -107,11 +116,19 @@ export const openForWriting = (folder: string, { busyTimeoutMs, build }: Writing
     if (!hasSignals(database)) database.exec(signalsTable);
     if (!hasIndexes(database)) database.exec(indexes);
     if (!hasDeletions(database)) database.exec(deletionTables);
+    if (!hasEpochs(database)) addEpochs(database);
     return database;
   } catch (error) {
     database.close();
     throw error;
   }
+};
+
+/** Several processes may do it at the same time. */
+const addEpochs = (database: DatabaseSync): void => {
+  database.exec('BEGIN IMMEDIATE');
+  if (!hasEpochs(database)) database.exec(epochColumn);
+  database.exec('COMMIT');
 };
 
 /** Undefined if there is none, or nobody has finished creating it. */

@@ -15,7 +15,7 @@ import { joinPages } from './log-reader.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
-import type { Batch, Writer, WriterPorts } from './writer.ts';
+import type { Batch, RunFailure, Writer, WriterPorts } from './writer.ts';
 import { isStored, SignalListeners, signalRow } from './signals.ts';
 
 type LogStorePorts = WriterPorts & {
@@ -39,7 +39,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   const { kind, path, reader } = ports;
   const logs = new Map<RunId, DurableRunLog>();
   const writer = openWriter(ports, {
-    onRunFailed: (run, detail) => logs.get(run)?.fail(detail),
+    onRunFailed: (run, failure) => logs.get(run)?.fail(failure),
     onRunCommitted: (run, newest) => logs.get(run)?.commit(newest),
   });
   let closing: Promise<void> | undefined;
@@ -59,7 +59,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     // The reader closes first: the last connection to close checkpoints the write-ahead log.
     reader.close();
     await writer.close();
-    for (const log of logs.values()) log.fail('The store is closed.');
+    for (const log of logs.values()) log.fail({ detail: 'The store is closed.' });
     logs.clear();
   };
 
@@ -73,10 +73,10 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       const log = new DurableRunLog(run, writer, () => void logs.delete(run));
       logs.set(run, log);
       const ack = await writer.add(takeOver ? { do: 'own', run, takeOver } : { do: 'own', run }).done;
-      const refused = ack.refused.find((refusal) => refusal.run === run);
-      if (ack.failure === null && refused === undefined) return log;
+      const epoch = ack.owned?.find((one) => one.run === run)?.epoch;
+      if (epoch !== undefined) return log.acquired(epoch);
       logs.delete(run);
-      throw acquireError(ack, run, refused);
+      throw acquireError(ack, run);
     },
     ...storedFrames(openReader, pause),
     list: async (query) => openReader().list(query),
@@ -106,7 +106,8 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   };
 };
 
-const acquireError = (ack: Ack, run: RunId, refused: Ack['refused'][number] | undefined): CloisterError => {
+const acquireError = (ack: Ack, run: RunId): CloisterError => {
+  const refused = ack.refused.find((refusal) => refusal.run === run);
   if (refused === undefined) return ackError(ack);
   if (refused.isDeleted === true) return new CloisterError('run_exists', `Run ${run} was deleted.`);
   return new CloisterError('run_owned', `Owner: ${refused.owner}.`);
@@ -182,6 +183,7 @@ class DurableRunLog implements RunLog {
   readonly #run: RunId;
   readonly #writer: Writer;
   readonly #forget: () => void;
+  #epoch = 0;
   #newest: Batch | undefined;
   #waiting: { readonly batch: Batch; readonly promise: Promise<void> } | undefined;
   #committed = -1;
@@ -196,14 +198,19 @@ class DurableRunLog implements RunLog {
     this.#forget = forget;
   }
 
+  acquired(epoch: number): this {
+    this.#epoch = epoch;
+    return this;
+  }
+
   append(frame: Frame): void {
-    if (this.#closing !== undefined) this.fail('A frame was appended after the run was released.');
+    if (this.#closing !== undefined) this.fail({ detail: 'A frame was appended after the run was released.' });
     if (this.#failure !== undefined) return;
     try {
       const body = JSON.stringify(frame);
-      this.#newest = this.#writer.add({ do: 'frame', run: this.#run, no: frame.no, body });
+      this.#newest = this.#writer.add({ do: 'frame', run: this.#run, no: frame.no, body, epoch: this.#epoch });
     } catch (error) {
-      this.fail(`Frame ${frame.no} is not JSON: ${String(error)}`);
+      this.fail({ detail: `Frame ${frame.no} is not JSON: ${String(error)}` });
     }
   }
 
@@ -237,9 +244,9 @@ class DurableRunLog implements RunLog {
   }
 
   /** From now on nothing more is written, and `durable` rejects with the reason. */
-  fail(detail: string): void {
+  fail({ detail, isLost }: RunFailure): void {
     if (this.#failure !== undefined) return;
-    this.#failure = new CloisterError('store_failed', detail);
+    this.#failure = new CloisterError(isLost === true ? 'run_lost' : 'store_failed', detail);
     this.#onFailure?.(this.#failure);
   }
 

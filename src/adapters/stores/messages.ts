@@ -7,7 +7,14 @@ export type SignalRow = Omit<Signal, 'body'> & { readonly body: string };
 
 export type Item =
   | { readonly do: 'own'; readonly run: RunId; readonly takeOver?: boolean }
-  | { readonly do: 'frame'; readonly run: RunId; readonly no: number; readonly body: string }
+  /** `epoch`: that of the owner who appends it. */
+  | {
+      readonly do: 'frame';
+      readonly run: RunId;
+      readonly no: number;
+      readonly body: string;
+      readonly epoch: number;
+    }
   | { readonly do: 'blob'; readonly ref: string; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly do: 'release'; readonly run: RunId }
   /** `record` is JSON. `after` is the newest record that its writer has seen. `key` identifies it within the batch. */
@@ -65,8 +72,10 @@ export type Ack = {
   readonly failure: { readonly code: ErrorCode; readonly detail: string } | null;
   /** Runs that are owned by a live process, or that were deleted. */
   readonly refused: readonly { readonly run: RunId; readonly owner: string; readonly isDeleted?: true }[];
-  /** Runs whose frames do not continue the stored log. */
-  readonly broken: readonly { readonly run: RunId; readonly detail: string }[];
+  /** The runs that were acquired, each with its new epoch; absent when there was none. */
+  readonly owned?: readonly { readonly run: RunId; readonly epoch: number }[];
+  /** Runs whose frames were not written: they do not continue the stored log, or somebody else owns the run now (`isLost`). */
+  readonly broken: readonly { readonly run: RunId; readonly detail: string; readonly isLost?: true }[];
   /** The result of each workspace record in the batch; absent when it had none. */
   readonly records?: readonly WorkspaceRecordAck[];
   /** What became of each signal in the batch; absent when it had none. */

@@ -8,7 +8,7 @@ import { deletionTables } from './sqlite-deletions.ts';
 import { openHeadsWriter } from './heads-writer.ts';
 import { packRecord } from './packed-records.ts';
 import type { RunOwner, Owners } from './processes.ts';
-import type { Tables } from './tables.ts';
+import type { EpochOwner, Tables } from './tables.ts';
 import { openTurns } from './turns.ts';
 
 type SqlitePorts = {
@@ -70,9 +70,13 @@ const sqliteTables = (database: DatabaseSync): Tables => {
      ON CONFLICT (ref) DO UPDATE SET bytes = excluded.bytes WHERE bytes IS NOT excluded.bytes`,
   );
   const tighten = database.prepare('DELETE FROM loose_blobs WHERE ref = ?');
-  const owner = database.prepare('SELECT pid, host, started, since, instance FROM owners WHERE run = ?');
+  const owner = database.prepare('SELECT pid, host, started, since, instance, epoch FROM owners WHERE run = ?');
   const own = database.prepare(
-    'INSERT OR REPLACE INTO owners(run, pid, host, started, since, instance) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO owners(run, pid, host, started, since, instance, epoch) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  );
+  const epoch = database.prepare(
+    `INSERT INTO meta(key, value) VALUES ('epoch', '1')
+     ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING CAST(value AS INTEGER) AS epoch`,
   );
   const release = database.prepare('DELETE FROM owners WHERE run = ? AND instance = ?');
   const releaseAll = database.prepare('DELETE FROM owners WHERE instance = ?');
@@ -101,8 +105,10 @@ const sqliteTables = (database: DatabaseSync): Tables => {
       // Somebody is about to refer to it.
       tighten.run(ref);
     },
-    owner: (run) => owner.get(run) as RunOwner | undefined,
-    setOwner: (run, { pid, host, started, since, instance }) => void own.run(run, pid, host, started, since, instance),
+    owner: (run) => owner.get(run) as EpochOwner | undefined,
+    setOwner: (run, { pid, host, started, since, instance, epoch: no }) =>
+      void own.run(run, pid, host, started, since, instance, no),
+    nextEpoch: () => Number(epoch.get()?.['epoch']),
     release: (run, instance) => void release.run(run, instance),
     releaseAll: (instance) => void releaseAll.run(instance),
     updateRun: (run, { agent, goal, startedAt, endedAt, status, cells, caller, spent, recordedBy }, { no, hash }) => {

@@ -23,9 +23,11 @@ export type Tables = WorkspaceLogTable &
     insertFrame(run: RunId, no: number, body: string, hash: string): void;
     /** Stored once; a damaged stored blob is repaired. */
     putBlob(ref: string, bytes: Uint8Array<ArrayBuffer>): void;
-    owner(run: RunId): RunOwner | undefined;
+    owner(run: RunId): EpochOwner | undefined;
     /** Replaces the previous owner. */
-    setOwner(run: RunId, owner: RunOwner): void;
+    setOwner(run: RunId, owner: EpochOwner): void;
+    /** A number that was never given before. */
+    nextEpoch(): number;
     /** Only if this instance owns the run. */
     release(run: RunId, instance: string): void;
     /** Releases every run of this instance. */
@@ -34,7 +36,11 @@ export type Tables = WorkspaceLogTable &
     updateRun(run: RunId, facts: RunFacts, end: Tail): void;
   };
 
+/** Each time that a run is acquired it gets a higher epoch, so that frames of a former owner are recognised. */
+export type EpochOwner = RunOwner & { readonly epoch: number };
+
 export type AppliedBatch = AppendedFrames & {
+  readonly owned: { readonly run: RunId; readonly epoch: number }[];
   readonly released: RunId[];
   readonly refused: Ack['refused'][number][];
   readonly broken: Ack['broken'][number][];
@@ -55,6 +61,7 @@ type CommittedState = {
 export const applyItems = (tables: Tables, items: readonly Item[], state: CommittedState): AppliedBatch => {
   const applied = newBatchResult();
   const broken = new Set<RunId>();
+  const checked = new Set<string>();
   for (const item of items) {
     switch (item.do) {
       case 'own':
@@ -62,6 +69,13 @@ export const applyItems = (tables: Tables, items: readonly Item[], state: Commit
         break;
       case 'frame': {
         if (broken.has(item.run)) break;
+        const lost = lostProblem(tables, item, state.owners, checked);
+        // probe: epoch-checked
+        if (lost !== undefined) {
+          broken.add(item.run);
+          applied.broken.push({ run: item.run, detail: lost, isLost: true });
+          break;
+        }
         const cached = applied.tails.get(item.run) ?? state.tails.get(item.run);
         const tail = cached ?? tables.tail(item.run) ?? noTail;
         const detail = sequenceProblem(
@@ -115,6 +129,7 @@ export const applyItems = (tables: Tables, items: readonly Item[], state: Commit
 const newBatchResult = (): AppliedBatch => ({
   tails: new Map(),
   facts: new Map(),
+  owned: [],
   released: [],
   refused: [],
   broken: [],
@@ -144,10 +159,34 @@ const acquireRun = (
     applied.refused.push({ run, owner: owners.describe(owner) });
     return;
   }
-  tables.setOwner(run, self);
+  const epoch = tables.nextEpoch();
+  tables.setOwner(run, { ...self, epoch });
+  applied.owned.push({ run, epoch });
 };
 
 type FrameItem = Extract<Item, { do: 'frame' }>;
+
+/**
+ * Why this process may not append to a run: somebody else has acquired it since. Checked in the transaction that appends, once for
+ * each run; `checked` are those that may.
+ */
+const lostProblem = (
+  tables: Tables,
+  { run, epoch }: FrameItem,
+  owners: Owners,
+  checked: Set<string>,
+): string | undefined => {
+  const key = `${run} ${epoch}`;
+  if (checked.has(key)) return undefined;
+  const owner = tables.owner(run);
+  if (owner?.epoch === epoch) {
+    checked.add(key);
+    return undefined;
+  }
+  return owner === undefined
+    ? `Nobody owns run ${run} any more: it was taken over and released since, or its database was replaced.`
+    : `Run ${run} was taken over. Owner: ${owners.describe(owner)}.`;
+};
 
 /** Why a frame cannot come next. A run that has lost its end is not continued as if the lost frames had never existed. */
 const sequenceProblem = ({ run, no }: FrameItem, tail: Tail, acknowledged: Tail | undefined): string | undefined => {

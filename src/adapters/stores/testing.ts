@@ -14,6 +14,6 @@ export { packRecord, unpackRecord } from './packed-records.ts';
 export { describeOwner } from './processes.ts';
 export type { RunOwner, Owners } from './processes.ts';
 export { addFacts, selectRuns } from './run-facts.ts';
-export type { Tables } from './tables.ts';
+export type { EpochOwner, Tables } from './tables.ts';
 export type { Thread, ThreadListener } from './writer.ts';
 export type { Migration } from './migrate.ts';

@@ -52,7 +52,7 @@ export type Writer = {
 
 /** Both are called before the batch settles: for every run whose frames were not written, and for every run with the newest that was. */
 type WriterListener = {
-  readonly onRunFailed: (run: RunId, detail: string) => void;
+  readonly onRunFailed: (run: RunId, failure: RunFailure) => void;
   readonly onRunCommitted: (run: RunId, newest: number) => void;
 };
 
@@ -186,24 +186,27 @@ const newBatch = (): Batch => {
   return batch;
 };
 
-const failedRuns = (batch: Batch, { failure, broken }: Ack): Map<RunId, string> => {
-  const failed = new Map<RunId, string>();
+/** `isLost`: somebody else owns the run now. */
+export type RunFailure = { readonly detail: string; readonly isLost?: true };
+
+const failedRuns = (batch: Batch, { failure, broken }: Ack): Map<RunId, RunFailure> => {
+  const failed = new Map<RunId, RunFailure>();
   for (const item of failure === null ? [] : batch.items) {
-    if (item.do === 'frame') failed.set(item.run, failure?.detail ?? '');
+    if (item.do === 'frame') failed.set(item.run, { detail: failure?.detail ?? '' });
   }
-  for (const { run, detail } of broken) failed.set(run, detail);
+  for (const { run, ...problem } of broken) failed.set(run, problem);
   return failed;
 };
 
 const notify = (batch: Batch, ack: Ack, { onRunFailed, onRunCommitted }: WriterListener): void => {
   const failed = failedRuns(batch, ack);
   // probe: batch-failed-runs
-  for (const [run, detail] of failed) onRunFailed(run, detail);
+  for (const [run, failure] of failed) onRunFailed(run, failure);
   for (const [run, newest] of committedRuns(batch, failed)) onRunCommitted(run, newest);
 };
 
 /** The newest frame of each run in the batch, except of those that failed. */
-const committedRuns = (batch: Batch, failed: ReadonlyMap<RunId, string>): Map<RunId, number> => {
+const committedRuns = (batch: Batch, failed: ReadonlyMap<RunId, unknown>): Map<RunId, number> => {
   const newest = new Map<RunId, number>();
   for (const item of batch.items) if (item.do === 'frame' && !failed.has(item.run)) newest.set(item.run, item.no);
   return newest;

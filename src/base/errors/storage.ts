@@ -4,6 +4,12 @@ import { errorEntry } from './error-entry.ts';
 import type { ErrorEntry } from './error-entry.ts';
 
 export const storageErrors = {
+  run_lost: errorEntry(
+    'config',
+    false,
+    'Another process has taken this run over.',
+    'It continues there. Read it with `cloister show <run>`.',
+  ),
   run_kept: errorEntry(
     'config',
     false,

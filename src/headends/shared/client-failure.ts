@@ -43,6 +43,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   run_ended: 409,
   run_exists: 409,
   run_kept: 409,
+  run_lost: 409,
   archive_invalid: 422,
   key_reused: 422,
   mail_ambiguous: 409,

@@ -228,8 +228,8 @@ test('a batch keeps its items until it is acknowledged, and no longer', async ()
     { onRunFailed: () => undefined, onRunCommitted: () => undefined },
   );
   const run = newRun();
-  const batch = writer.add({ do: 'frame', run, no: 0, body: 'x'.repeat(1_000_000) });
-  expect(writer.add({ do: 'frame', run, no: 1, body: 'y' })).toBe(batch);
+  const batch = writer.add({ do: 'frame', run, no: 0, body: 'x'.repeat(1_000_000), epoch: 1 });
+  expect(writer.add({ do: 'frame', run, no: 1, body: 'y', epoch: 1 })).toBe(batch);
   await batch.done;
   await turn();
   expect([posted, batch.items]).toEqual([[2], []]);

@@ -14,6 +14,7 @@ import type {
   FrameRow,
   LogRows,
   LogStore,
+  EpochOwner,
   RunOwner,
   SignalRow,
   Tables,
@@ -28,7 +29,7 @@ import type { RunId } from '#base';
 type State = {
   readonly frames: Map<RunId, readonly FrameRow[]>;
   readonly blobs: Map<string, Uint8Array>;
-  readonly owners: Map<RunId, RunOwner>;
+  readonly owners: Map<RunId, EpochOwner>;
   readonly runs: Map<RunId, { readonly facts: RunFacts; readonly end: Tail }>;
   readonly book: FrameRow[];
   readonly signals: readonly SignalRow[];
@@ -68,7 +69,7 @@ export type MapStoreOptions = Pick<CommitterPorts<StoreConnection>, 'beforeCommi
   readonly dies?: (batch: number) => boolean;
 };
 
-let processes = 0;
+let [processes, epochs] = [0, 0];
 
 /** A store as in a separate process. */
 export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapStore => {
@@ -185,6 +186,7 @@ const mapTables = (state: () => Writable): Tables => ({
   undeleteRun: (run) => void state().deleted.delete(run),
   owner: (run) => state().owners.get(run),
   setOwner: (run, owner) => void state().owners.set(run, owner),
+  nextEpoch: () => ++epochs,
   release(run, instance) {
     if (state().owners.get(run)?.instance === instance) state().owners.delete(run);
   },

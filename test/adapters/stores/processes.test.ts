@@ -120,12 +120,37 @@ describe('a run whose owner is on another machine', () => {
     }
     const ours = await openStore(folder);
     const log = await ours.acquireRun(run, { takeOver: true });
+    const lost: string[] = [];
+    old.onFailure?.(({ code }) => lost.push(code));
+    // Before the new owner has written anything.
     const frame = make.step();
+    old.append({ ...frame, at: 1 });
+    await expect(old.durable()).rejects.toMatchObject({ code: 'run_lost' });
+    expect(lost).toEqual(['run_lost']);
     log.append(frame);
     await log.durable();
-    old.append({ ...frame, at: 1 });
-    await expect(old.durable()).rejects.toMatchObject({ code: 'store_failed' });
-    expect((await ours.read(run)).at(-1)).toEqual(frame);
+    await old.close().catch(() => undefined);
+    log.append(make.close());
+    await log.close();
+    expect((await ours.read(run)).slice(1)).toMatchObject([frame, { no: 2 }]);
+  });
+
+  test('is lost also if the new owner has released it without writing anything', async () => {
+    const folder = newFolder();
+    const run = newRun();
+    const make = framesOf(run);
+    const old = await (await openStore(folder)).acquireRun(run);
+    old.append(make.open());
+    await old.durable();
+    {
+      using database = new DatabaseSync(join(folder, 'cloister.db'));
+      database.exec("UPDATE owners SET host = 'elsewhere'");
+    }
+    const ours = await openStore(folder);
+    await (await ours.acquireRun(run, { takeOver: true })).close();
+    old.append(make.step());
+    await expect(old.durable()).rejects.toMatchObject({ code: 'run_lost' });
+    expect(await ours.read(run)).toHaveLength(1);
   });
 });
 
