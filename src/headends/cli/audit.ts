@@ -9,6 +9,7 @@ import { plural } from '#headends/run-view';
 import { exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { openRunToRead, openToRead, resolveRun } from './shared/find-and-open.ts';
+import { readOrExplain } from './shared/given-file.ts';
 import { flagOption, optionalArgument, textOption, workspaceOption } from './shared/options.ts';
 import { sanitizeAll } from './shared/sanitize-text.ts';
 
@@ -92,7 +93,7 @@ const auditAgainst = async (
   { workspace, against, key, json }: SealsToCheck,
   { runtime, files, output }: CommandContext,
 ): Promise<ExitCode> => {
-  const file = await files.readText(against);
+  const file = await readOrExplain(against, () => files.readText(against), { what: 'the file', option: '--against' });
   await using cloister = await openToRead(workspace, runtime);
   const report = await cloister.storage.checkSeals(file, key === null ? {} : { key });
   output.result(json, report, ({ paint }) => {

@@ -27,6 +27,7 @@ import {
 } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { formatConversation, fullConversation } from './shared/find-and-open.ts';
+import { readOrExplain } from './shared/given-file.ts';
 import { sanitizeBlock, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 export default defineCommand({
@@ -177,17 +178,6 @@ const mediaTypes: Readonly<Record<string, string>> = {
   html: 'text/html',
   csv: 'text/csv',
   md: 'text/markdown',
-};
-
-type FileUse = { readonly what: string; readonly option: string };
-
-const readOrExplain = async <T>(path: string, read: () => Promise<T>, { what, option }: FileUse): Promise<T> => {
-  try {
-    return await read();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${what} ${path} cannot be read: ${why}`, `check the path of ${option}`);
-  }
 };
 
 const parseJson = (text: string): Json | undefined => {

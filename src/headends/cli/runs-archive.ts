@@ -2,9 +2,12 @@
 import { formatBytes, plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { openToRead, resolveArchivedRun, resolveRun } from './shared/find-and-open.ts';
+import { refuseUnwritable, readOrExplain, writeOrExplain } from './shared/given-file.ts';
 import { letFinish } from './shared/let-finish.ts';
 import { flagOption, requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
+
+const elsewhere = 'choose another file with --to';
 
 const fileArgument = { file: requiredArgument('the archive of a run (.cloister.gz)') };
 
@@ -17,10 +20,11 @@ export const runsExport = defineCommand({
     const { runtime, files, output } = context;
     await using cloister = await openToRead(given.workspace, runtime);
     const run = await resolveRun(cloister, given.run);
+    const file = given.to ?? `${run}.cloister.gz`;
+    await refuseUnwritable(file, files, elsewhere);
     const work = letFinish(context, { what: 'the export', otherwise: 'the file is then as it was before' });
     const bytes = await cloister.storage.export(run);
-    const file = given.to ?? `${run}.cloister.gz`;
-    await files.writeBytes(file, bytes);
+    await writeOrExplain(file, () => files.writeBytes(file, bytes), elsewhere);
     output.result(given.json, { run, file, bytes: bytes.length }, () => [
       `${sanitizeLine(file)}: run ${run}, ${formatBytes(bytes.length)}`,
     ]);
@@ -35,7 +39,7 @@ export const runsImport = defineCommand({
   options: { ...workspaceOption, force: flagOption('although the run was deleted here') },
   run: async ({ file, force, workspace, json }, context) => {
     const { runtime, files, output } = context;
-    const bytes = await files.readBytes(file);
+    const bytes = await readOrExplain(file, () => files.readBytes(file), { what: 'the archive' });
     await using cloister = await openToRead(workspace, runtime);
     const work = letFinish(context, {
       what: 'the import',

@@ -3,8 +3,11 @@ import { plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import { openToRead } from './shared/find-and-open.ts';
+import { refuseUnwritable, readOrExplain, writeOrExplain } from './shared/given-file.ts';
 import { requiredArgument, workspaceOption } from './shared/options.ts';
 import { sanitizeLine } from './shared/sanitize-text.ts';
+
+const elsewhere = 'choose another file, or make room for it';
 
 export default defineCommand({
   about: 'append the heads of all logs, signed with the operator’s key, to a file outside the workspace',
@@ -13,9 +16,10 @@ export default defineCommand({
   options: workspaceOption,
   run: async ({ file, workspace, json }, { runtime, files, output }) => {
     await using cloister = await openToRead(workspace, runtime);
-    const before = (await files.whyNotWritable(file)) === null ? await readIfThere(file, files) : '';
+    await refuseUnwritable(file, files, elsewhere);
+    const before = await readOrExplain(file, () => readIfThere(file, files), { what: 'the file' });
     const line = await cloister.storage.seal(before);
-    await files.appendText(file, line);
+    await writeOrExplain(file, () => files.appendText(file, line), elsewhere);
     const { runs, records, key } = JSON.parse(line) as { runs: object; records: number; key: string | null };
     const sealed = Object.keys(runs).length;
     output.result(json, { file, runs: sealed, records, key }, () => [

@@ -12,6 +12,7 @@ import { describeCacheUse, describeCost, waitedText } from './shared/format.ts';
 import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { eventLine } from './shared/event-line.ts';
+import { refuseUnwritable, writeOrExplain } from './shared/given-file.ts';
 import { openGraphFile } from './shared/graph-file.ts';
 import { mailLines } from './shared/mail-lines.ts';
 import { continueCommand } from './shared/next-commands.ts';
@@ -126,10 +127,9 @@ const writePage = async (
   { cloister, run, json }: PageRequest,
   { files, output, server }: CommandContext,
 ): Promise<ExitCode> => {
-  const problem = await files.whyNotWritable(path);
-  if (problem !== null) throw new UsageError(`${path} cannot be written: ${problem}`, 'choose another file');
+  await refuseUnwritable(path, files, 'choose another file');
   const { html, leftOut } = await server.pageOfRun(cloister, run);
-  await files.writeText(path, html);
+  await writeOrExplain(path, () => files.writeText(path, html), 'choose another file');
   const bytes = Buffer.byteLength(html);
   output.result(json, { run, file: path, bytes, leftOut }, () => [
     `Run ${run} written to ${sanitizeLine(path)}: ${formatBytes(bytes)}. Whoever has the file can read all of the run.`,

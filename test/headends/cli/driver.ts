@@ -394,8 +394,8 @@ export const startCli = (
     },
     files: {
       readText: given.readText,
-      writeBytes: async () => undefined,
-      appendText: async () => undefined,
+      writeBytes: given.writeBytes,
+      appendText: given.appendText,
       readBytes: given.readBytes,
       writeText: given.writeText,
       whyNotWritable: given.whyNotWritable,

@@ -5,6 +5,7 @@
 import type { DrawableTask } from '#contracts';
 import type { CliFiles, CliTasks } from './cli-world.ts';
 import { UsageError } from './errors.ts';
+import { refuseUnwritable } from './given-file.ts';
 
 export type GraphFile = {
   readonly path: string;
@@ -53,8 +54,7 @@ export const checkOutputWritable = async (
   files: CliFiles,
   { option, what, wasWrittenByUs }: OutputCheck,
 ): Promise<void> => {
-  const why = await files.whyNotWritable(path);
-  if (why !== null) throw new UsageError(`${path} cannot be written: ${why}`, `check the path of ${option}`);
+  await refuseUnwritable(path, files, `check the path of ${option}`);
   const there = await readIfExists(path, files);
   if (there !== null && there !== '' && !wasWrittenByUs(there))
     throw new UsageError(
