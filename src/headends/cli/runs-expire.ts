@@ -3,7 +3,15 @@ import { omitUndefined } from '#base';
 import { plural } from '#headends/run-view';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode, UsageError } from './shared/errors.ts';
-import { configOption, flagOption, textOption, valueOption, wholeNumber, workspaceOption } from './shared/options.ts';
+import {
+  configOption,
+  decimal,
+  flagOption,
+  textOption,
+  valueOption,
+  wholeNumber,
+  workspaceOption,
+} from './shared/options.ts';
 import { sanitizeLine } from './shared/sanitize-text.ts';
 
 export const runsExpire = defineCommand({
@@ -17,7 +25,7 @@ export const runsExpire = defineCommand({
   options: {
     ...workspaceOption,
     ...configOption,
-    days: valueOption('<n>', 'keep runs for so many days after their end', wholeNumber),
+    days: valueOption('<n>', 'keep runs for so many days after their end', decimal),
     keep: valueOption('<n>', 'keep so many runs', wholeNumber),
     bytes: valueOption('<n>', 'keep so many bytes of records', wholeNumber),
     agent: textOption('<name>', 'only runs of this agent go and count'),

@@ -151,7 +151,7 @@ export const parseAgent = (agent: string, agents: readonly string[]): AgentChoic
 
 export const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || isAgentPath(agent);
 
-const decimal = (text: string): number => {
+export const decimal = (text: string): number => {
   if (!/^\d{1,12}(?:\.\d{1,12})?$/u.test(text)) throw new InvalidArgumentError('It must be a number such as 0.50.');
   return Number(text);
 };
