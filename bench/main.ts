@@ -25,6 +25,7 @@ import { serveBenchmark } from './serve/serve.ts';
 import { sqliteBenchmark } from './sqlite.ts';
 import { teamsBenchmark } from './teams.ts';
 import { tokenEstimateBenchmark } from './token-estimate.ts';
+import { toldBenchmark } from './told.ts';
 import { turnsBenchmark } from './turns.ts';
 import { severalProcessesBenchmark } from './several-processes.ts';
 import { stallsBenchmark } from './stalls.ts';
@@ -39,6 +40,7 @@ const benchmarks: readonly Benchmark[] = [
   importBenchmark,
   sqliteBenchmark,
   durableBenchmark,
+  toldBenchmark,
   severalProcessesBenchmark,
   resumeBenchmark,
   findRunsBenchmark,
