@@ -198,6 +198,32 @@ test('a removed database fails the runs it held, and new runs create a new one',
   await expect(quietLog!.durable()).rejects.toMatchObject({ code: 'run_lost' });
 });
 
+test('what cannot be read is told as that, not as a workspace that cannot be written', async () => {
+  const folder = newFolder();
+  const store = await openStore(folder);
+  const run = await writeRun(store);
+  rmSync(join(folder, 'cloister.db'));
+  mkdirSync(join(folder, 'cloister.db'));
+  const reads: readonly (() => Promise<unknown>)[] = [
+    () => store.read(run),
+    () => store.inspect(run),
+    () => store.list(),
+    () => store.list({ runs: [run] }),
+    () => store.getBlob('0'.repeat(64)),
+    () => store.readWorkspaceLog(),
+    () => store.signals(),
+  ];
+  const codes = await Promise.all(
+    reads.map((read) =>
+      read().then(
+        () => 'read',
+        ({ code }: { readonly code: string }) => code,
+      ),
+    ),
+  );
+  expect(codes).toEqual(reads.map(() => 'store_unreadable'));
+});
+
 test('closing after a failure does not recreate the database', async () => {
   const folder = newFolder();
   const store = await openStore(folder);
