@@ -155,7 +155,7 @@ test('a workspace whose log and heads were deleted together says that folders of
   const plain = await readWithCloister(['audit', '--all'], { cwd });
   const json = await readWithCloister(['audit', '--all', '--json'], { cwd });
   expect([plain.code, json.code]).toEqual([1, 1]);
-  expect(plain.stdout).toMatch(/^Audit: 0 runs, all sound · \d problems?\nworkspace\n/u);
+  expect(plain.stdout).toMatch(/^Audit: 0 runs, there are none in \.\/\.cloister · \d problems?\nworkspace\n/u);
   expect(value(json)).toMatchObject({ ok: false, runs: 0, failed: [] });
   expect(value(json).problems).toContainEqual(expect.objectContaining({ where: `folder runs/${older}` }));
 });

@@ -54,7 +54,7 @@ const auditAll = async (
   const besides = await cloister.storage.audit();
   const ok = failed.length === 0 && besides.ok;
   output.result(json, { ...besides, ok, runs: runs.length, failed }, ({ paint }) =>
-    workspaceAuditLines(sanitizeAll({ runs: runs.length, failed, besides }), paint),
+    workspaceAuditLines(sanitizeAll({ workspace, runs: runs.length, failed, besides }), paint),
   );
   return ok ? exitCode.completed : exitCode.config;
 };

@@ -25,20 +25,28 @@ export const auditLines = (report: AuditReport, events: readonly DurableEvent[],
 /** The runs with problems, and what else is wrong in the workspace. Everything must be sanitized. */
 export const workspaceAuditLines = (
   {
+    workspace,
     runs,
     failed,
     besides,
-  }: { readonly runs: number; readonly failed: readonly AuditReport[]; readonly besides: WorkspaceAudit },
+  }: {
+    readonly workspace: string;
+    readonly runs: number;
+    readonly failed: readonly AuditReport[];
+    readonly besides: WorkspaceAudit;
+  },
   paint: Paint,
 ): readonly string[] => {
   const { problems, leftovers } = besides;
   const all = [...failed.flatMap((report) => report.problems), ...problems];
+  // A workspace that was mistyped must not look sound.
+  const soundness = runs === 0 ? `there are none in ${workspace}` : 'all sound';
   const verdict =
     failed.length + problems.length === 0
       ? paint('green', 'ok')
       : paint('red', plural(Math.max(1, all.length), 'problem'));
   return [
-    `${paint('bold', 'Audit:')} ${plural(runs, 'run')}, ${failed.length === 0 ? 'all sound' : `${count(failed.length)} with problems`} · ${verdict}`,
+    `${paint('bold', 'Audit:')} ${plural(runs, 'run')}, ${failed.length === 0 ? soundness : `${count(failed.length)} with problems`} · ${verdict}`,
     ...failed.flatMap(({ run, problems: own }) => [`run ${run}`, ...problemLines(own, paint)]),
     ...(problems.length === 0 ? [] : ['workspace', ...problemLines(problems, paint)]),
     ...leftoverLines(leftovers),
