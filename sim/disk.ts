@@ -13,6 +13,7 @@ import type {
   LogRows,
   EpochOwner,
   RunOwner,
+  SharedRow,
   SignalRow,
   Tables,
   Tail,
@@ -46,6 +47,8 @@ export class Disk {
   readonly #deleted = new Map<RunId, DeletedRow>();
   readonly #loose = new Set<string>();
   readonly #signalWatchers = new Set<() => void>();
+  readonly #frameWatchers = new Set<() => void>();
+  readonly #shared = new Map<string, SharedRow>();
 
   /** The number of stored frames of a run. */
   length(run: RunId): number {
@@ -128,6 +131,12 @@ export class Disk {
     return () => void this.#signalWatchers.delete(notify);
   }
 
+  /** The same after each commit. */
+  watchFrames(notify: () => void): () => void {
+    this.#frameWatchers.add(notify);
+    return () => void this.#frameWatchers.delete(notify);
+  }
+
   owners(): readonly (readonly [RunId, RunOwner])[] {
     return [...this.#owners];
   }
@@ -172,6 +181,7 @@ export class Disk {
         if (failed === 'commit-lost') rollBack();
         undo = null;
         if (signals > 0 && failed !== 'commit-lost') for (const notify of this.#signalWatchers) notify();
+        for (const notify of this.#frameWatchers) notify();
         if (failed !== null) throw diskError('disk I/O error', 10);
       },
       isInPlace: () => true,
@@ -212,6 +222,7 @@ export class Disk {
         this.#signals.length === 0
           ? []
           : read(() => this.#signals.filter((one) => run === undefined || one.run === run)),
+      shared: (key) => read(() => this.#shared.get(key)),
       close: () => undefined,
     };
   }
@@ -276,6 +287,8 @@ export class Disk {
         }),
       removeSignal: (run, id) =>
         write(() => this.#setSignals(this.#signals.filter((one) => one.run !== run || one.id !== id))),
+      sharedVersion: (key) => this.#shared.get(key)?.version ?? 0,
+      setShared: (key, row) => write(() => setWithUndo(this.#shared, key, row)),
     };
   }
 

@@ -5,12 +5,13 @@
 //   sim-process-dead-hears-nothing. Nothing is delivered to a dead process.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Clock, Ids, LogPage, RunCommand, Signal, Store, CellFolder, CellFolders } from '#contracts';
+import type { Clock, Ids, LogPage, Store, CellFolder, CellFolders } from '#contracts';
 import { openCommitter, openLogReader, openLogStore, describeOwner } from '#testing/adapters/stores';
 import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#testing/adapters/stores';
 import { describeMessage } from './describe-message.ts';
-import type { ProcessLife, PutSignal } from './history.ts';
+import type { ProcessLife } from './history.ts';
 import type { ArchiveFolder } from '#app/storage';
+import { guardedSignals } from './guarded-signals.ts';
 import { never } from './never.ts';
 import { simulatedArchives } from './simulated-archives.ts';
 import { appendWatched, noteRecord } from './watched-workspace-log.ts';
@@ -67,6 +68,11 @@ export class Process {
       defer: (work) => void this.later(0, 'defer', work),
       later: (work) => void this.later(releaseRetryMs, 'release', work),
       now: () => world.wallClock(),
+      watchFrames: (notify) =>
+        world.disk.watchFrames(() => void this.later(frameNoticeMs, 'frames', () => notify(null))),
+      instance: this.#self().instance,
+      isLive: (instance) =>
+        world.processes.some(({ process }) => instance === `instance-${process}` && world.isAlive(process)),
       watchSignals: (notify) => world.disk.watchSignals(() => void this.later(signalNoticeMs, 'signals', notify)),
     });
     this.store = this.#guardedStore();
@@ -248,22 +254,7 @@ export class Process {
       appendRecord: (record, after) =>
         guarded('append record', () => appendWatched(this, record, after, () => inner.appendRecord(record, after))),
       hashPrefix: (run, frames) => guarded('hash prefix', () => inner.hashPrefix(run, frames)),
-      putSignal: (signal) =>
-        guarded('put signal', async () => {
-          const put = noteSignal(this, signal);
-          const isNew = await inner.putSignal(signal);
-          if (this.#alive) put.acknowledgedAt = world.now;
-          return isNew;
-        }),
-      signals: (run) =>
-        world.disk.signals().length === 0 ? inner.signals(run) : guarded('signals', () => inner.signals(run)),
-      removeSignal: (run, id) =>
-        guarded('remove signal', () => {
-          const [at, wallClock, onDisk] = [world.now, world.wallClock(), world.disk.length(run)];
-          world.signalRemovals.push({ process: this.no, run, id, at, wallClock, onDisk });
-          return inner.removeSignal(run, id);
-        }),
-      watchSignals: (listener) => inner.watchSignals(listener),
+      ...guardedSignals(this, inner, guarded),
       deleteRuns: (deletions, after) =>
         guarded('delete runs', async () => {
           for (const { tombstone } of deletions) noteRecord(this, { type: 'tombstone', tombstone });
@@ -316,15 +307,11 @@ export class Process {
   }
 }
 
-const noteSignal = ({ no, world }: Process, { run, id, body }: Signal): PutSignal => {
-  const command = body['command'] as unknown as RunCommand;
-  const put: PutSignal = { process: no, run, id, command, at: world.now, acknowledgedAt: null };
-  world.signals.push(put);
-  return put;
-};
-
 /** Until a release that could not be written is tried again. */
 const releaseRetryMs = 250;
+
+/** How long after their commit frames are noticed. */
+const frameNoticeMs = 10;
 
 /** How long after its commit a signal is noticed. */
 const signalNoticeMs = 80;

@@ -200,8 +200,8 @@ export type {
 } from './run-storage.ts';
 export type { KeepLimits, KeepRules } from './keep-rules.ts';
 export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
-export type { LogPage, MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery } from './store.ts';
-export type { CellFolder, CellFolders } from './store.ts';
+export type { LogPage, MigrationReport, RunLog, RunSummary, SharedValue, Signal, Store, RunQuery } from './store.ts';
+export type { CellFolder, CellFolders, LiveChannel } from './store.ts';
 export type {
   AgentTool,
   AiTool,

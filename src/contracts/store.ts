@@ -93,8 +93,39 @@ export interface Store extends StoreLifeCycle {
    * not for those that wait already. Returns a function that stops it.
    */
   watchSignals(listener: () => void): () => void;
+  /**
+   * The frames of a run from number `from` on as they become durable, whichever process writes them: those that are there now, then new
+   * ones, in batches, in order, each once. Goes on until it is returned. Rejects like `read`.
+   */
+  follow(run: RunId, from: number): AsyncIterable<readonly Frame[]>;
+  /** Passes on what is said live between processes. Absent: only a run's own process hears it. */
+  readonly live?: LiveChannel;
+  /** A small value that all processes of the workspace share. Version 0 and null: nobody has written it. */
+  readShared(key: string): Promise<SharedValue>;
+  /**
+   * Writes it if its version is still this one. False: somebody else has written since. Durable when it resolves. Rejects with
+   * `options_invalid`, or with `request_too_large` for a long value.
+   */
+  writeShared(key: string, value: JsonObject | null, version: number): Promise<boolean>;
+  /** Names this process among those of the store, so that others can ask whether it is still there. */
+  readonly instance: string;
+  /** Whether that process may still be there. One that cannot be checked is assumed alive. */
+  isLive(instance: string): Promise<boolean>;
   close(): Promise<void>;
 }
+
+/** Each version is written once, and is one more than the version before. */
+export type SharedValue = { readonly value: JsonObject | null; readonly version: number };
+
+/** What is said live in runs, for those who follow them in other processes. */
+export type LiveChannel = {
+  /** Whether anybody in another process follows the run now. */
+  isFollowed(run: RunId): boolean;
+  /** At best effort: never waits, never throws, may be lost. In order for one run. */
+  publish(run: RunId, piece: JsonObject): void;
+  /** Until the returned function is called. */
+  subscribe(run: RunId, listener: (piece: JsonObject) => void): () => void;
+};
 
 /**
  * What somebody asks of a run that another process may own: only the owner writes to a run's log, so others leave it here. It is

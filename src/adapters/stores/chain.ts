@@ -36,12 +36,14 @@ export class ChainCheck {
   #frames: Frame[] = [];
   #problems: string[] = [];
   #isIntact = true;
-  #tail = noTail;
+  #tail: Tail;
   /** After a damaged record: the hash computed from its body. Either its hash or its body may still be the original. */
   #recomputedHash: string | undefined;
 
-  constructor(run: RunId, acknowledged: readonly Tail[]) {
+  /** `before`: the tail in front of the first row. */
+  constructor(run: RunId, acknowledged: readonly Tail[], before = noTail) {
     this.#run = run;
+    this.#tail = before;
     this.#acknowledged = acknowledged;
   }
 

@@ -102,16 +102,10 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
     commitBatch(items) {
       transactions += 1;
       try {
-        const { tails: newTails, owned, released, refused, broken, records, signals, changes } = write(items);
-        for (const [run, tail] of newTails) tails.set(run, tail);
-        for (const run of released) tails.delete(run);
-        const acks = {
-          ...(owned.length === 0 ? {} : { owned }),
-          ...(records.length === 0 ? {} : { records }),
-          ...(signals.length === 0 ? {} : { signals }),
-          ...(changes.length === 0 ? {} : { changes }),
-        };
-        return { failure: null, refused, broken, ...acks, transactions };
+        const applied = write(items);
+        for (const [run, tail] of applied.tails) tails.set(run, tail);
+        for (const run of applied.released) tails.delete(run);
+        return { failure: null, refused: applied.refused, broken: applied.broken, ...ackLists(applied), transactions };
       } catch (error) {
         const { code, detail = '' } = storeError(error).failure;
         disconnect();
@@ -124,3 +118,12 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
     },
   };
 };
+
+/** What an acknowledgement has only if the batch had some. */
+const ackLists = ({ owned, records, signals, shared, changes }: AppliedBatch): Partial<Ack> => ({
+  ...(owned.length === 0 ? {} : { owned }),
+  ...(records.length === 0 ? {} : { records }),
+  ...(signals.length === 0 ? {} : { signals }),
+  ...(shared.length === 0 ? {} : { shared }),
+  ...(changes.length === 0 ? {} : { changes }),
+});

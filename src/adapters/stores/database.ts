@@ -51,6 +51,11 @@ const signalsTable = `
     at INTEGER NOT NULL, body TEXT NOT NULL, UNIQUE (run, id));
 `;
 
+// Added in the same way. A value that was removed keeps its version.
+const sharedTable = `
+  CREATE TABLE IF NOT EXISTS shared(key TEXT PRIMARY KEY, value TEXT, version INTEGER NOT NULL);
+`;
+
 // Added in the same way. The rows of an index are in the order of row ids, which is the order in which runs began.
 const indexes = `
   CREATE INDEX IF NOT EXISTS runs_of_caller ON runs(caller) WHERE caller IS NOT NULL;
@@ -80,6 +85,8 @@ const hasTable = (database: DatabaseSync, name: string): boolean =>
   database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !== undefined;
 
 export const hasSignals = (database: DatabaseSync): boolean => hasTable(database, 'signals');
+
+export const hasShared = (database: DatabaseSync): boolean => hasTable(database, 'shared');
 
 export const hasDeletions = (database: DatabaseSync): boolean => hasTable(database, 'deleted');
 
@@ -114,6 +121,7 @@ export const openForWriting = (folder: string, { busyTimeoutMs, build }: Writing
     syncEveryCommit(database);
     recordWriter(database, build);
     if (!hasSignals(database)) database.exec(signalsTable);
+    if (!hasShared(database)) database.exec(sharedTable);
     if (!hasIndexes(database)) database.exec(indexes);
     if (!hasDeletions(database)) database.exec(deletionTables);
     if (!hasEpochs(database)) addEpochs(database);
@@ -226,7 +234,7 @@ const createSchema = (database: DatabaseSync, build: string): void => {
   // Only has an effect while there is no table: pages that become free can be given back later.
   database.exec('PRAGMA auto_vacuum = INCREMENTAL');
   database.exec('BEGIN IMMEDIATE');
-  if (isEmpty(database)) database.exec(schemaFor(build) + signalsTable + indexes + deletionTables);
+  if (isEmpty(database)) database.exec(schemaFor(build) + signalsTable + sharedTable + indexes + deletionTables);
   database.exec('COMMIT');
 };
 

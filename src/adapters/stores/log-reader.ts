@@ -1,15 +1,16 @@
 // Reads the stored log: turns rows into checked frames and summaries.
 import { CloisterError, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
-import type { Frame, LogPage, WorkspaceEntry, RunSummary, RunQuery, Signal, Tombstone } from '#contracts';
+import type { Frame, LogPage, WorkspaceEntry, RunSummary, RunQuery, SharedValue, Signal, Tombstone } from '#contracts';
 import { workspaceLogName, checkWorkspaceLog, emptyWorkspaceLog } from './workspace-log.ts';
 import type { CheckedWorkspaceLog } from './workspace-log.ts';
-import { ChainCheck, checkChain } from './chain.ts';
-import type { FrameRow } from './chain.ts';
+import { ChainCheck, checkChain, noTail } from './chain.ts';
+import type { FrameRow, Tail } from './chain.ts';
 import { listStoredRuns } from './list-runs.ts';
 import { describeTombstone } from './describe-tombstone.ts';
 import type { LogRows } from './log-rows.ts';
 import type { Owners } from './processes.ts';
+import { parseShared } from './shared-values.ts';
 import { parseSignal } from './signals.ts';
 import { storeError } from './store-error.ts';
 
@@ -30,8 +31,18 @@ export type LogReader = {
   tombstone(run: RunId): Tombstone | null;
   /** Throws `store_damaged`. */
   signals(run?: RunId): readonly Signal[];
+  /** Throws `store_damaged`. */
+  shared(key: string): SharedValue;
+  /**
+   * Some of the frames from number `from` on, in order; none if there are none yet. `before`: the tail in front of them, if it is known.
+   * Throws `run_unknown`, `run_format`, or `store_damaged` for a changed record.
+   */
+  newer(run: RunId, from: number, before?: Tail): NewerFrames | Promise<NewerFrames>;
   close(): void;
 };
+
+/** `tail`: that of the last frame. */
+type NewerFrames = { readonly frames: readonly Frame[]; readonly tail?: Tail | undefined };
 
 export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
@@ -48,6 +59,8 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   },
   tombstone: (run) => readTombstone(rows, run),
   signals: (run) => rows.signals(run).map(parseSignal),
+  shared: (key) => parseShared(key, rows.shared(key)),
+  newer: (run, from, before) => readNewer(rows, run, from, before),
   close: () => rows.close(),
 });
 
@@ -118,6 +131,33 @@ const readChunk = (rows: LogRows, run: RunId, from: number, last: number): reado
     if (failure.code !== 'store_damaged') throw failure;
     return [];
   }
+};
+
+const readNewer = (rows: LogRows, run: RunId, from: number, before: Tail | undefined): NewerFrames => {
+  const last = rows.tailAt(run);
+  if (last === undefined) {
+    refuseDeleted(rows, run);
+    throw new CloisterError('run_unknown', run);
+  }
+  // Whoever begins in the middle hears from the first frame whether this build can read the run.
+  if (before === undefined && from > 0) readRows(rows, run, { from: 0, count: 1, before: noTail });
+  if (last.no < from) return { frames: [], tail: before };
+  const tail = before ?? (from === 0 ? noTail : rows.tailAt(run, from)) ?? { no: from - 1, hash: '' };
+  return readRows(rows, run, { from, count: chunkFrames, before: tail });
+};
+
+type RowRange = { readonly from: number; readonly count: number; readonly before: Tail };
+
+const readRows = (rows: LogRows, run: RunId, { from, count, before }: RowRange): NewerFrames => {
+  const chunk =
+    rows.chunk?.(run, from, count, chunkChars) ??
+    rows.log(run, (all) => [...all].filter(({ no }) => Number(no) >= from).slice(0, count));
+  const check = new ChainCheck(run, [], before);
+  for (const row of chunk) check.add(row);
+  const { frames, problems } = check.take();
+  if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
+  const last = chunk.at(-1);
+  return { frames, tail: last === undefined ? before : { no: Number(last.no), hash: String(last.hash) } };
 };
 
 const openWorkspaceLogReader = (rows: LogRows): (() => readonly WorkspaceEntry[]) => {

@@ -5,7 +5,7 @@ import type { FrameRow, Tail } from './chain.ts';
 import type { HeadsFile, AcknowledgedHeads } from './heads-folder.ts';
 import type { RunOwner } from './processes.ts';
 import type { RunFacts } from './run-facts.ts';
-import type { SignalRow } from './messages.ts';
+import type { SharedRow, SignalRow } from './messages.ts';
 
 /** One entry in the list of runs, and the owner of the run. */
 export type RunRow = RunFacts & {
@@ -43,6 +43,8 @@ export type LogRows = {
   blob(ref: string): Uint8Array | undefined;
   /** The signals that wait for one run or for all, in the order in which they came. */
   signals(run?: RunId): readonly SignalRow[];
+  /** Undefined: nobody has written it. */
+  shared(key: string): SharedRow | undefined;
   /** The record of the workspace log that says that a run was deleted, as stored; undefined if it was not. */
   deletion?(run: RunId): string | undefined;
   close(): void;

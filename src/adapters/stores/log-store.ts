@@ -7,15 +7,19 @@
 //   store-created-by-first-write. Nothing is created before the first write.
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
-import type { Frame, LogPage, RunLog, Store } from '#contracts';
+import type { Frame, LiveChannel, LogPage, RunLog, Store } from '#contracts';
 import { storeLifeCycle } from './life-cycle.ts';
 import type { LifeCyclePorts } from './life-cycle.ts';
 import { appendRefusal } from './workspace-log.ts';
+import type { Tail } from './chain.ts';
 import { joinPages } from './log-reader.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
 import type { Batch, RunFailure, Writer, WriterPorts } from './writer.ts';
+import { FrameFollowers } from './frame-followers.ts';
+import type { WatchFrames } from './frame-followers.ts';
+import { sharedRow } from './shared-values.ts';
 import { isStored, SignalListeners, signalRow } from './signals.ts';
 
 type LogStorePorts = WriterPorts & {
@@ -26,6 +30,12 @@ type LogStorePorts = WriterPorts & {
   readonly lifeCycle: LifeCyclePorts;
   /** Calls back soon after any process may have stored signals. Returns a function that stops it. */
   watchSignals(notify: () => void): () => void;
+  /** The same about frames of any process, and runs that were deleted. */
+  readonly watchFrames: WatchFrames;
+  readonly live?: LiveChannel;
+  /** Names this process. */
+  readonly instance: string;
+  isLive(instance: string): boolean | Promise<boolean>;
   /** Clock for records of the workspace log. */
   now(): number;
 };
@@ -40,10 +50,14 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   const logs = new Map<RunId, DurableRunLog>();
   const writer = openWriter(ports, {
     onRunFailed: (run, failure) => logs.get(run)?.fail(failure),
-    onRunCommitted: (run, newest) => logs.get(run)?.commit(newest),
+    onRunCommitted(run, newest) {
+      logs.get(run)?.commit(newest);
+      followers.wake(run);
+    },
   });
   let closing: Promise<void> | undefined;
   const listeners = new SignalListeners((notify) => ports.watchSignals(notify));
+  const followers = new FrameFollowers(ports.watchFrames, (run, from) => openNewerReader(openReader, run, from));
   let recordKeys = 0;
 
   const openReader = (): LogReader => {
@@ -56,6 +70,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   };
   const close = async (): Promise<void> => {
     listeners.close();
+    followers.close();
     // The reader closes first: the last connection to close checkpoints the write-ahead log.
     reader.close();
     await writer.close();
@@ -84,14 +99,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       openReader();
       return ports.rebuild(...args);
     },
-    async putBlob(bytes) {
-      openReader();
-      const ref = sha256(bytes);
-      const ack = await writer.add({ do: 'blob', ref, bytes: new Uint8Array(bytes) }).done;
-      if (ack.failure !== null) throw ackError(ack);
-      return ref;
-    },
-    getBlob: async (ref) => openReader().getBlob(ref),
+    ...storedBlobs(writer, openReader),
     readWorkspaceLog: async () => openReader().readWorkspaceLog(),
     hashPrefix: async (run, frames) => openReader().hashPrefix(run, frames),
     async appendRecord(record, after) {
@@ -100,6 +108,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       return commitRecord(writer, after === undefined ? item : { ...item, after });
     },
     ...storedSignals({ writer, listeners, openReader }),
+    ...sharedState({ writer, openReader, followers, ports }),
     ...storeLifeCycle({ writer, openReader, ports, pause }),
     transactions: () => writer.transactions(),
     close: () => (closing ??= close()),
@@ -131,6 +140,17 @@ const storedFrames = (
     pages,
   };
 };
+
+const storedBlobs = (writer: Writer, openReader: () => LogReader): Pick<Store, 'putBlob' | 'getBlob'> => ({
+  async putBlob(bytes) {
+    openReader();
+    const ref = sha256(bytes);
+    const ack = await writer.add({ do: 'blob', ref, bytes: new Uint8Array(bytes) }).done;
+    if (ack.failure !== null) throw ackError(ack);
+    return ref;
+  },
+  getBlob: async (ref) => openReader().getBlob(ref),
+});
 
 const commitRecord = async (writer: Writer, item: Extract<Item, { do: 'record' }>): Promise<number> => {
   // probe: page-written
@@ -175,6 +195,48 @@ const storedSignals = ({
       openReader();
       return listeners.add(listener);
     },
+  };
+};
+
+type SharedStatePorts = Omit<SignalPorts, 'listeners'> & {
+  readonly followers: FrameFollowers;
+  readonly ports: Pick<LogStorePorts, 'live' | 'instance' | 'isLive'>;
+};
+
+/** What processes of the store have in common. */
+const sharedState = ({
+  writer,
+  openReader,
+  followers,
+  ports,
+}: SharedStatePorts): Pick<Store, 'readShared' | 'writeShared' | 'follow' | 'live' | 'instance' | 'isLive'> => {
+  let keys = 0;
+  return {
+    follow: followers.follow,
+    ...(ports.live === undefined ? {} : { live: ports.live }),
+    instance: ports.instance,
+    isLive: async (instance) => ports.isLive(instance),
+    readShared: async (key) => openReader().shared(key),
+    async writeShared(name, value, version) {
+      openReader();
+      const [key, row] = [keys++, sharedRow(name, value, version)];
+      const ack = await writer.add({ do: 'share', key, name, row }).done;
+      const written = ack.shared?.find((one) => one.key === key);
+      if (ack.failure !== null || written === undefined) throw ackError(ack);
+      return written.isWritten;
+    },
+  };
+};
+
+/** `openReader` throws once the store is closed. */
+const openNewerReader = (openReader: () => LogReader, run: RunId, from: number): (() => Promise<readonly Frame[]>) => {
+  let tail: Tail | undefined;
+  let next = from;
+  return async () => {
+    const found = await openReader().newer(run, next, tail);
+    tail = found.tail;
+    next += found.frames.length;
+    return found.frames;
   };
 };
 

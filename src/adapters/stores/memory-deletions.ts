@@ -33,6 +33,7 @@ type MemoryState = {
   readonly now: () => number;
   /** In the order in which runs began. */
   readonly nextPlace: () => number;
+  readonly onDelete: (run: RunId) => void;
 };
 
 export const deletedError = (run: RunId): CloisterError => new CloisterError('run_exists', `Run ${run} was deleted.`);
@@ -73,7 +74,7 @@ export class MemoryDeletions {
   }
 
   #delete(deletions: readonly RunDeletion[], after: number | undefined): void {
-    const { runs, blobs, ended, signals, workspaceLog, now } = this.#state;
+    const { runs, blobs, ended, signals, workspaceLog, now, onDelete } = this.#state;
     for (const { tombstone } of deletions) this.#check(tombstone);
     if (after !== undefined && after !== workspaceLog.length - 1) throw appendRefusal('moved');
     for (const { tombstone, cleanup, blobs: more = [] } of deletions) {
@@ -86,6 +87,7 @@ export class MemoryDeletions {
       signals.forget(run);
       this.tombstones.set(run, tombstone);
       this.#pending.set(run, cleanup);
+      onDelete(run);
     }
   }
 
@@ -120,7 +122,14 @@ export class MemoryDeletions {
     appendEntry(workspaceLog, now(), { type: 'import', ...record });
     this.tombstones.delete(record.run);
     const [frames, nth] = [bodies.map((body) => JSON.parse(body) as Frame), nextPlace()];
-    const log = new MemoryRunLog(record.run, { frames, nth }, () => undefined);
+    const log = new MemoryRunLog(
+      record.run,
+      { frames, nth },
+      {
+        onAppend: () => undefined,
+        onEnd: () => undefined,
+      },
+    );
     log.owned = false;
     runs.set(record.run, log);
     for (const one of ended.add(record.run, log, nth + 1)) dropRun(runs, signals, one);

@@ -8,25 +8,28 @@ import type { RunFacts } from './run-facts.ts';
 
 export type MemoryRuns = PromptlyReleasingMap<RunId, MemoryRunLog>;
 
+type MemoryRunHooks = { onAppend(run: RunId): void; onEnd(run: RunId): void };
+
 /** A class to save memory: ten thousand of these can be in flight at once. */
 export class MemoryRunLog implements RunLog {
   readonly frames: Frame[];
   /** Its place in the order in which runs began. */
   readonly nth: number;
   readonly #run: RunId;
-  readonly #onEnd: (run: RunId) => void;
+  readonly #hooks: MemoryRunHooks;
   /** Chain hashes of the first frames, computed as far as requested. */
   #hashes: Hash[] | undefined;
   #facts: { readonly facts: RunFacts; readonly frames: number } | undefined;
   owned = true;
-  constructor(run: RunId, { frames, nth }: Pick<MemoryRunLog, 'frames' | 'nth'>, onEnd: (run: RunId) => void) {
+  constructor(run: RunId, { frames, nth }: Pick<MemoryRunLog, 'frames' | 'nth'>, hooks: MemoryRunHooks) {
     this.#run = run;
     this.frames = frames;
     this.nth = nth;
-    this.#onEnd = onEnd;
+    this.#hooks = hooks;
   }
   append(frame: Frame): void {
     this.frames.push(frame);
+    this.#hooks.onAppend(this.#run);
   }
   /** Uses the same hash chain as a store on disk. */
   hashPrefix(frames = this.frames.length): { readonly frames: number; readonly hash: Hash } {
@@ -54,7 +57,7 @@ export class MemoryRunLog implements RunLog {
   close(): Promise<void> {
     if (!this.owned) return Promise.resolve();
     this.owned = false;
-    this.#onEnd(this.#run);
+    this.#hooks.onEnd(this.#run);
     return Promise.resolve();
   }
 }

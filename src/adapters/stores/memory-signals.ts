@@ -1,14 +1,22 @@
 // Signals that wait in a store in memory.
 import type { RunId } from '#base';
-import type { Signal } from '#contracts';
+import type { Signal, Store } from '#contracts';
 import { decideSignal, isStored, parseSignal, SignalListeners, signalRow } from './signals.ts';
 import type { MemoryRuns } from './memory-run-log.ts';
 
 export class MemorySignals {
   readonly listeners = new SignalListeners(() => () => undefined);
+  readonly store: Pick<Store, 'putSignal' | 'signals' | 'removeSignal' | 'watchSignals'> = {
+    putSignal: (signal) => this.#put(signal),
+    signals: async (run) => (run === undefined ? this.#waiting : this.#waiting.filter((one) => one.run === run)),
+    removeSignal: async (run, id) => {
+      this.#waiting = this.#waiting.filter((one) => one.run !== run || one.id !== id);
+    },
+    watchSignals: (listener) => this.listeners.add(listener),
+  };
   #waiting: readonly Signal[] = [];
 
-  async put(given: Signal): Promise<boolean> {
+  async #put(given: Signal): Promise<boolean> {
     const signal = parseSignal(signalRow(given));
     const { run, id } = signal;
     const ofRun = this.#waiting.filter((one) => one.run === run);
@@ -17,14 +25,6 @@ export class MemorySignals {
     this.#waiting = [...this.#waiting, signal];
     queueMicrotask(() => this.listeners.notify());
     return true;
-  }
-
-  async waiting(run?: RunId): Promise<readonly Signal[]> {
-    return run === undefined ? this.#waiting : this.#waiting.filter((one) => one.run === run);
-  }
-
-  remove(run: RunId, id: string): void {
-    this.#waiting = this.#waiting.filter((one) => one.run !== run || one.id !== id);
   }
 
   forget(run: RunId): void {

@@ -4,8 +4,10 @@ import type { RunId } from '#base';
 import type { Frame, RunQuery, RunSummary, Store, WorkspaceEntry } from '#contracts';
 import { EndedRuns, endedMax } from './ended-runs.ts';
 import type { EndedMax } from './ended-runs.ts';
+import { FrameFollowers } from './frame-followers.ts';
 import { appendEntry, deletedError, MemoryDeletions } from './memory-deletions.ts';
 import { MemoryRunLog } from './memory-run-log.ts';
+import { memoryShared } from './memory-shared.ts';
 import type { MemoryRuns } from './memory-run-log.ts';
 import { dropRun, MemorySignals } from './memory-signals.ts';
 import { selectRuns } from './run-facts.ts';
@@ -18,7 +20,10 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
   const workspaceLog: WorkspaceEntry[] = [];
   const signals = new MemorySignals();
   let begun = 0;
-  const deletions = new MemoryDeletions({ runs, blobs, ended, signals, workspaceLog, now, nextPlace: () => begun++ });
+  const followers = memoryFollowers((run) => read(run));
+  const onDelete = (run: RunId): void => followers.wake(run);
+  const nextPlace = (): number => begun++;
+  const deletions = new MemoryDeletions({ runs, blobs, ended, signals, workspaceLog, now, nextPlace, onDelete });
 
   const onEnd = (run: RunId): void => {
     const log = runs.get(run);
@@ -29,6 +34,8 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
     }
     for (const one of ended.add(run, log, begun)) dropRun(runs, signals, one);
   };
+
+  const hooks = { onEnd, onAppend: (run: RunId) => followers.wake(run) };
 
   const read = (run: RunId): readonly Frame[] => {
     const frames = runs.get(run)?.frames ?? [];
@@ -44,7 +51,7 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
       if (deletions.tombstones.has(run)) return Promise.reject(deletedError(run));
       const existing = runs.get(run);
       if (existing?.owned === true) return Promise.reject(new CloisterError('run_owned', 'Owner: this process.'));
-      const log = new MemoryRunLog(run, { frames: existing?.frames ?? [], nth: existing?.nth ?? begun++ }, onEnd);
+      const log = new MemoryRunLog(run, { frames: existing?.frames ?? [], nth: existing?.nth ?? begun++ }, hooks);
       runs.set(run, log);
       return log;
     },
@@ -65,24 +72,54 @@ export const memoryStore = (most: Partial<EndedMax> = {}, now: () => number = Da
       if (bytes === undefined) throw new CloisterError('file_missing', ref);
       return new Uint8Array(bytes);
     },
-    readWorkspaceLog: async () => workspaceLog.slice(),
-    async appendRecord(record, after) {
-      if (after !== undefined && after !== workspaceLog.length - 1) throw appendRefusal('moved');
-      appendEntry(workspaceLog, now(), record);
-      return workspaceLog.length - 1;
-    },
+    ...memoryWorkspaceLog(workspaceLog, now),
     async hashPrefix(run, frames) {
       const log = runs.get(run);
       if (log === undefined || log.frames.length === 0) throw new CloisterError('run_unknown', run);
       return log.hashPrefix(frames);
     },
     ...deletions.lifeCycle,
-    putSignal: (signal) => signals.put(signal),
-    signals: (run) => signals.waiting(run),
-    removeSignal: async (run, id) => signals.remove(run, id),
-    watchSignals: (listener) => signals.listeners.add(listener),
-    close: async () => signals.listeners.close(),
+    ...signals.store,
+    ...memoryShared(),
+    ...onlyProcess,
+    follow: followers.follow,
+    async close() {
+      signals.listeners.close();
+      followers.close();
+    },
   };
+};
+
+const memoryWorkspaceLog = (
+  log: WorkspaceEntry[],
+  now: () => number,
+): Pick<Store, 'readWorkspaceLog' | 'appendRecord'> => ({
+  readWorkspaceLog: async () => log.slice(),
+  async appendRecord(record, after) {
+    if (after !== undefined && after !== log.length - 1) throw appendRefusal('moved');
+    appendEntry(log, now(), record);
+    return log.length - 1;
+  },
+});
+
+/** Whoever appends wakes them. */
+const memoryFollowers = (read: (run: RunId) => readonly Frame[]): FrameFollowers =>
+  new FrameFollowers(
+    () => () => undefined,
+    (run, from) => {
+      let next = from;
+      return async () => {
+        const found = read(run).slice(next);
+        next += found.length;
+        return found;
+      };
+    },
+  );
+
+/** No other process has this store. */
+const onlyProcess: Pick<Store, 'instance' | 'isLive'> = {
+  instance: 'this process',
+  isLive: async (instance) => instance === onlyProcess.instance,
 };
 
 /** Nothing is damaged in memory, and a log is there as a whole. */

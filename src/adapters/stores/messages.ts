@@ -5,6 +5,9 @@ import type { Signal } from '#contracts';
 /** A signal as stored: its body is JSON. */
 export type SignalRow = Omit<Signal, 'body'> & { readonly body: string };
 
+/** A shared value as stored: JSON, or null. */
+export type SharedRow = { readonly value: string | null; readonly version: number };
+
 export type Item =
   | { readonly do: 'own'; readonly run: RunId; readonly takeOver?: boolean }
   /** `epoch`: that of the owner who appends it. */
@@ -27,6 +30,8 @@ export type Item =
     }
   | { readonly do: 'signal'; readonly key: number; readonly signal: SignalRow }
   | { readonly do: 'remove-signal'; readonly run: RunId; readonly id: string }
+  /** `row`: the new value, whose version is one more than the one it replaces. */
+  | { readonly do: 'share'; readonly key: number; readonly name: string; readonly row: SharedRow }
   | DeleteItem
   | ImportItem;
 
@@ -80,6 +85,8 @@ export type Ack = {
   readonly records?: readonly WorkspaceRecordAck[];
   /** What became of each signal in the batch; absent when it had none. */
   readonly signals?: readonly SignalAck[];
+  /** Whether each shared value in the batch was written; absent when it had none. */
+  readonly shared?: readonly SharedAck[];
   /** What became of each deletion and import in the batch; absent when it had none. */
   readonly changes?: readonly ChangeAck[];
   /** How many transactions this worker has tried. */
@@ -94,6 +101,9 @@ export type WorkspaceRecordAck = { readonly key: number } & (
 
 /** `known`: a signal of the run with this id waits already. `full`: too many signals of the run wait. */
 export type SignalAck = { readonly key: number; readonly decision: 'stored' | 'known' | 'full' };
+
+/** False: it has another version meanwhile. */
+export type SharedAck = { readonly key: number; readonly isWritten: boolean };
 
 /** Faults to inject, for tests. */
 export type InjectedFaults = {

@@ -1,6 +1,7 @@
 // Who owns a run, and whether that process is still alive. A process that cannot be checked is assumed alive.
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import type { Store } from '#contracts';
 
 // The owner of a run. A process that cannot be checked is assumed alive.
 
@@ -46,6 +47,18 @@ const isAlive = (owner: RunOwner): boolean => {
 const describe = (owner: RunOwner): string => (isRemote(owner) ? describeRemoteOwner(owner) : describeOwner(owner));
 
 export const processOwners: Owners = { isAlive, isRemote, describe };
+
+/** A store of this process, for others to ask whether the process is still there. `id`: distinguishes it from others in the same process. */
+export const processInstance = (id: string): Pick<Store, 'instance'> & { isLive(instance: string): boolean } => {
+  const { pid, host, started } = thisProcess();
+  return { instance: [id, pid, started, host].join(' '), isLive: isLiveInstance };
+};
+
+const isLiveInstance = (instance: string): boolean => {
+  const [id = '', pid = '', started = '', ...host] = instance.split(' ');
+  if (host.length === 0) return false;
+  return isAlive({ pid: Number(pid), host: host.join(' '), started, since: 0, instance: id });
+};
 
 const exists = (pid: number): boolean => {
   try {

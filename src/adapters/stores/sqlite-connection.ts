@@ -95,6 +95,8 @@ const sqliteTables = (database: DatabaseSync): Tables => {
     'SELECT count(*) AS count, count(CASE WHEN id = ? THEN 1 END) AS same FROM signals WHERE run = ?',
   );
   const insertSignal = database.prepare('INSERT INTO signals(run, id, by, at, body) VALUES (?, ?, ?, ?, ?)');
+  const sharedVersion = database.prepare('SELECT version FROM shared WHERE key = ?');
+  const setShared = database.prepare('INSERT OR REPLACE INTO shared(key, value, version) VALUES (?, ?, ?)');
   const removeSignal = database.prepare('DELETE FROM signals WHERE run = ? AND id = ?');
   return {
     ...deletionTables(database),
@@ -127,5 +129,7 @@ const sqliteTables = (database: DatabaseSync): Tables => {
     },
     insertSignal: ({ run, id, by, at, body }) => void insertSignal.run(run, id, by, at, body),
     removeSignal: (run, id) => void removeSignal.run(run, id),
+    sharedVersion: (key) => Number(sharedVersion.get(key)?.['version'] ?? 0),
+    setShared: (key, { value, version }) => void setShared.run(key, value, version),
   };
 };

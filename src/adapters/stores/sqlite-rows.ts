@@ -4,7 +4,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { RunQuery } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
-import { databasePath, hasSignals, openForReading } from './database.ts';
+import { databasePath, hasShared, hasSignals, openForReading } from './database.ts';
+import { openChangesReader } from './sqlite-changes.ts';
+import type { ReadChanges } from './sqlite-changes.ts';
 import { deletionRows } from './sqlite-deletion-rows.ts';
 import type { DeletionRows } from './sqlite-deletion-rows.ts';
 import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
@@ -13,7 +15,7 @@ import type { RunTails, LogRows, RunRow } from './log-rows.ts';
 import { decodeRunRow } from './run-row.ts';
 import type { StoredRow } from './decode-owner.ts';
 import { readBlob } from './sqlite-connection.ts';
-import type { SignalRow } from './messages.ts';
+import type { SharedRow, SignalRow } from './messages.ts';
 import { unpackRows } from './packed-records.ts';
 import { storeError } from './store-error.ts';
 
@@ -54,14 +56,14 @@ const openReadConnection = (folder: string, busyTimeoutMs: number): ReadConnecti
 
 type SqliteRows = LogRows &
   DeletionRows & {
-    /** The number of the newest signal that was ever stored; 0: none. Costs little if nobody has written since the last call. */
-    newestSignal(): number;
+    /** Costs little if nobody has written since the last call. */
+    readonly changes: ReadChanges;
   };
 
 export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRows => {
   const heads = openHeadsFolder(folder);
   const { read: reading, close } = openReadConnection(folder, busyTimeoutMs);
-  const readNewestSignal = openSignalCounter();
+  const readChanges = openChangesReader();
 
   return {
     check: () => {
@@ -113,7 +115,12 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): SqliteRow
         (database) => readBlob(database, ref),
       ),
     signals: (run) => reading(() => [], readSignals(run)),
-    newestSignal: () => reading(() => 0, readNewestSignal),
+    shared: (key) => reading(() => undefined, readShared(key)),
+    changes: (framesToo) =>
+      reading(
+        () => undefined,
+        (database) => readChanges(database, framesToo),
+      ),
     ...deletionRows(reading),
     close,
   };
@@ -137,19 +144,12 @@ const readSignals =
     return database.prepare(query).all(...params) as SignalRow[];
   };
 
-const openSignalCounter = (): ((database: DatabaseSync) => number) => {
-  let last: { readonly database: DatabaseSync; readonly version: unknown; readonly newest: number } | undefined;
-  return (database) => {
-    // It changes with each commit of another connection, and the writer has a connection of its own.
-    const version = database.prepare('PRAGMA data_version').get()?.['data_version'];
-    if (last?.database === database && last.version === version) return last.newest;
-    const row = hasSignals(database)
-      ? database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'signals'").get()
+const readShared =
+  (key: string) =>
+  (database: DatabaseSync): SharedRow | undefined =>
+    hasShared(database)
+      ? (database.prepare('SELECT value, version FROM shared WHERE key = ?').get(key) as SharedRow | undefined)
       : undefined;
-    last = { database, version, newest: Number(row?.['seq'] ?? 0) };
-    return last.newest;
-  };
-};
 
 const chunkQuery = 'SELECT no, body, hash FROM frames WHERE run = ? AND no >= ? ORDER BY no LIMIT ?';
 

@@ -11,8 +11,9 @@ import { openLogReader } from './log-reader.ts';
 import { openLogStore } from './log-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { InjectedFaults, Ack, LifeCycleTask, TaskEnd, ToWorker, WorkerSetup } from './messages.ts';
-import { processOwners } from './processes.ts';
+import { processInstance, processOwners } from './processes.ts';
 import { strayRunFolders } from './sqlite-deletions.ts';
+import { pollChanges } from './sqlite-changes.ts';
 import { openSqliteRows } from './sqlite-rows.ts';
 import { storeError } from './store-error.ts';
 import type { Thread, ThreadListener } from './writer.ts';
@@ -54,38 +55,13 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
       strayFolders: () => strayRunFolders(path, busyTimeoutMs),
       leftovers: async () => (await runInThread(setup, { do: 'leftovers' })) as readonly Leftover[],
     },
-    watchSignals: (notify) => pollSignals(() => rows.newestSignal(), notify),
+    ...pollChanges(rows.changes),
+    ...processInstance(setup.instance),
   });
 };
 
 /** Until a run whose release could not be written is released again. */
 const releaseRetryMs = 250;
-
-/** SQLite tells nobody about commits of other processes. In real time, whatever clock the runs have: others write in real time. */
-const pollSignals = (readNewest: () => number, notify: () => void): (() => void) => {
-  let newest = valueOrNull(readNewest);
-  const poll = (): void => {
-    const found = valueOrNull(readNewest);
-    // An unreadable database is read again next time.
-    if (found === null || found === newest) return;
-    newest = found;
-    notify();
-  };
-  // The process may end although it watches.
-  const timer = setInterval(poll, signalPollMs).unref();
-  return () => clearInterval(timer);
-};
-
-/** Below 100, so that a signal is noticed within that time. */
-const signalPollMs = 80;
-
-const valueOrNull = <T>(read: () => T): T | null => {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
-};
 
 // Starts the writer thread of the database.
 const startSqliteThread = (setup: WorkerSetup, listener: ThreadListener): Thread => {

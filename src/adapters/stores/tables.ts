@@ -8,15 +8,18 @@ import { appendWorkspaceRecord, workspaceLogName } from './workspace-log.ts';
 import type { WorkspaceLogTable } from './workspace-log.ts';
 import { noTail } from './chain.ts';
 import type { Tail } from './chain.ts';
-import type { Ack, ChangeAck, Item, SignalAck, WorkspaceRecordAck } from './messages.ts';
+import type { Ack, ChangeAck, Item, SharedAck, SignalAck, WorkspaceRecordAck } from './messages.ts';
 import type { RunOwner, Owners } from './processes.ts';
 import type { RunFacts } from './run-facts.ts';
 import { addSignal } from './signals.ts';
 import type { SignalTable } from './signals.ts';
+import { writeShared } from './shared-values.ts';
+import type { SharedTable } from './shared-values.ts';
 
 /** Reads see the writes of the same transaction. */
 export type Tables = WorkspaceLogTable &
   SignalTable &
+  SharedTable &
   DeletionTables & {
     /** The last frame of a run, read from the table; undefined when it has none. */
     tail(run: RunId): Tail | undefined;
@@ -46,6 +49,7 @@ export type AppliedBatch = AppendedFrames & {
   readonly broken: Ack['broken'][number][];
   readonly records: WorkspaceRecordAck[];
   readonly signals: SignalAck[];
+  readonly shared: SharedAck[];
   readonly changes: ChangeAck[];
 };
 
@@ -114,6 +118,9 @@ export const applyItems = (tables: Tables, items: readonly Item[], state: Commit
       case 'remove-signal':
         tables.removeSignal(item.run, item.id);
         break;
+      case 'share':
+        applied.shared.push(writeShared(tables, item));
+        break;
       case 'delete':
         applied.changes.push(deleteRuns(tables, item, { ...state, applied }));
         break;
@@ -135,6 +142,7 @@ const newBatchResult = (): AppliedBatch => ({
   broken: [],
   records: [],
   signals: [],
+  shared: [],
   changes: [],
 });
 

@@ -9,7 +9,7 @@ export type { LogReader } from './log-reader.ts';
 export type { LogRows } from './log-rows.ts';
 export { openLogStore } from './log-store.ts';
 export type { LogStore } from './log-store.ts';
-export type { Ack, SignalRow, ToWorker } from './messages.ts';
+export type { Ack, SharedRow, SignalRow, ToWorker } from './messages.ts';
 export { packRecord, unpackRecord } from './packed-records.ts';
 export { describeOwner } from './processes.ts';
 export type { RunOwner, Owners } from './processes.ts';

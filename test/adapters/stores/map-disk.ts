@@ -16,6 +16,7 @@ import type {
   LogStore,
   EpochOwner,
   RunOwner,
+  SharedRow,
   SignalRow,
   Tables,
   Tail,
@@ -24,7 +25,8 @@ import type {
 } from '#testing/adapters/stores';
 import type { RunFacts } from '#adapters/stores';
 import { CloisterError } from '#base';
-import type { RunId } from '#base';
+import type { JsonObject, RunId } from '#base';
+import type { LiveChannel } from '#contracts';
 
 type State = {
   readonly frames: Map<RunId, readonly FrameRow[]>;
@@ -33,6 +35,7 @@ type State = {
   readonly runs: Map<RunId, { readonly facts: RunFacts; readonly end: Tail }>;
   readonly book: FrameRow[];
   readonly signals: readonly SignalRow[];
+  readonly shared: Map<string, SharedRow>;
   readonly deleted: Map<RunId, { readonly no: number; readonly pending: string | null }>;
   readonly loose: Set<string>;
 };
@@ -40,7 +43,16 @@ type State = {
 type Writable = Omit<State, 'signals'> & { signals: State['signals'] };
 
 /** What is durable. */
-export type MapDisk = { state: State; readonly living: Set<number>; readonly watchers: Set<() => void> };
+export type MapDisk = {
+  state: State;
+  readonly living: Set<number>;
+  readonly watchers: Set<() => void>;
+  readonly frameWatchers: Set<() => void>;
+  /** Those who listen to what is said live, with their store. */
+  readonly listeners: Set<LiveListener>;
+};
+
+type LiveListener = { readonly pid: number; readonly run: RunId; hear(piece: JsonObject): void };
 
 export const newMapDisk = (): MapDisk => ({
   state: {
@@ -50,11 +62,14 @@ export const newMapDisk = (): MapDisk => ({
     runs: new Map(),
     book: [],
     signals: [],
+    shared: new Map(),
     deleted: new Map(),
     loose: new Set(),
   },
   living: new Set(),
   watchers: new Set(),
+  frameWatchers: new Set(),
+  listeners: new Set(),
 });
 
 export type MapStore = LogStore & {
@@ -118,6 +133,14 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     rebuild: async () => ({ runs: 0, listed: [], files: 0, skipped: [] }),
     lifeCycle: mapLifeCycle(disk),
     now: () => 1000,
+    watchFrames: (notify) => {
+      const watcher = (): void => later(() => notify(null));
+      disk.frameWatchers.add(watcher);
+      return () => void disk.frameWatchers.delete(watcher);
+    },
+    live: mapLive(disk, pid),
+    instance: self().instance,
+    isLive: (instance) => [...disk.living].some((one) => instance === `store-${one}`),
     watchSignals: (notify) => {
       const watcher = (): void => later(notify);
       disk.watchers.add(watcher);
@@ -126,6 +149,19 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
   });
   return { ...store, kill: () => void disk.living.delete(pid) };
 };
+
+const mapLive = ({ listeners, living }: MapDisk, pid: number): LiveChannel => ({
+  isFollowed: (run) => [...listeners].some((one) => one.run === run && one.pid !== pid && living.has(one.pid)),
+  publish(run, piece) {
+    for (const one of listeners)
+      if (one.run === run && one.pid !== pid) setImmediate(() => living.has(one.pid) && one.hear(piece));
+  },
+  subscribe(run, listener) {
+    const one = { pid, run, hear: (piece: JsonObject) => listeners.has(one) && listener(piece) };
+    listeners.add(one);
+    return () => void listeners.delete(one);
+  },
+});
 
 const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => replace()): StoreConnection => {
   let draft: Writable | undefined;
@@ -137,7 +173,7 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
     tables: mapTables(open),
     begin() {
       if (draft !== undefined) throw new CloisterError('store_failed', 'A transaction is open.');
-      const { frames, blobs, owners, runs, book, signals, deleted, loose } = disk.state;
+      const { frames, blobs, owners, runs, book, signals, shared, deleted, loose } = disk.state;
       draft = {
         frames: new Map(frames),
         blobs: new Map(blobs),
@@ -145,6 +181,7 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
         runs: new Map(runs),
         book: [...book],
         signals,
+        shared: new Map(shared),
         deleted: new Map(deleted),
         loose: new Set(loose),
       };
@@ -154,6 +191,7 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
         const hasMore = open().signals.length > disk.state.signals.length;
         disk.state = open();
         if (hasMore) for (const watcher of disk.watchers) watcher();
+        for (const watcher of disk.frameWatchers) watcher();
       });
       draft = undefined;
     },
@@ -205,6 +243,8 @@ const mapTables = (state: () => Writable): Tables => ({
   },
   insertSignal: (signal) => void (state().signals = [...state().signals, signal]),
   removeSignal: (run, id) => void (state().signals = state().signals.filter((one) => one.run !== run || one.id !== id)),
+  sharedVersion: (key) => state().shared.get(key)?.version ?? 0,
+  setShared: (key, row) => void state().shared.set(key, row),
 });
 
 const mapLifeCycle = (disk: MapDisk): LifeCyclePorts => ({
@@ -260,6 +300,7 @@ const mapRows = (disk: MapDisk): LogRows => ({
       disk.state.book.at(-1) as Tail | undefined,
     ),
   blob: (ref) => disk.state.blobs.get(ref),
+  shared: (key) => disk.state.shared.get(key),
   signals: (run) => disk.state.signals.filter((one) => run === undefined || one.run === run),
   close: () => {},
 });
