@@ -13,19 +13,11 @@
 //                                   lapsed, term 1 ──────────────▶ valid, term 2
 //                                      each run: lapsed                  each run: unconfirmed, until the store says whose it is
 
-type LeaseTimes = {
-  readonly leaseMs: number;
-  /** From one request to the next. */
-  readonly renewMs: number;
-};
-
 /** Two renewals in a row may be lost. */
-const leaseTimes: LeaseTimes = { leaseMs: 3000, renewMs: 1000 };
+const leaseMs = 3000;
+export const renewMs = 1000;
 
-/** A renewal that was asked for. */
-type LeaseRequest = { readonly askedAt: number };
-
-type LeaseAnswer = {
+export type LeaseAnswer = {
   /** How often the store has found this lease lapsed when it was asked to renew it. So no answer may get lost unnoticed. */
   readonly lapses: number;
 };
@@ -34,18 +26,12 @@ type LeaseAnswer = {
  * `owned`: nobody else can have the run. `lapsed`: wait until the lease is renewed. `unconfirmed`: ask the store whether the run still has
  * its epoch.
  */
-type Standing = 'owned' | 'lapsed' | 'unconfirmed';
+export type Standing = 'owned' | 'lapsed' | 'unconfirmed';
 
 export class Lease {
-  readonly #times: LeaseTimes;
   #validUntil = -Infinity;
-  #askedAt = -Infinity;
   #lapses = 0;
   #term = 0;
-
-  constructor(times: LeaseTimes = leaseTimes) {
-    this.#times = times;
-  }
 
   /** Changes whenever the lease may have lapsed. Runs are confirmed in the term in which the store was asked about them. */
   get term(): number {
@@ -56,22 +42,11 @@ export class Lease {
     return now < this.#validUntil;
   }
 
-  /** Milliseconds until the next renewal is to be asked for. Those in flight count, answered or not. */
-  nextIn(now: number): number {
-    return Math.max(0, this.#askedAt + this.#times.renewMs - now);
-  }
-
-  ask(now: number): LeaseRequest {
-    this.#askedAt = now;
-    return { askedAt: now };
-  }
-
-  /** The store has renewed it. An answer that never comes changes nothing. Returns whether a new term began. */
-  renewed({ askedAt }: LeaseRequest, { lapses }: LeaseAnswer, now: number): boolean {
+  /** The store has done what it was asked for then. An answer that never comes changes nothing. Returns whether a new term began. */
+  renewed(askedAt: number, { lapses }: LeaseAnswer, now: number): boolean {
     const mayHaveLapsed = !this.isValid(now) || lapses !== this.#lapses;
     this.#lapses = lapses;
-    this.#validUntil = Math.max(this.#validUntil, askedAt + this.#times.leaseMs);
-    // probe: lease-new-term
+    this.#validUntil = Math.max(this.#validUntil, askedAt + leaseMs);
     if (mayHaveLapsed) this.#term++;
     return mayHaveLapsed;
   }

@@ -9,6 +9,7 @@ import {
 } from '#testing/adapters/stores';
 import type {
   CommitterPorts,
+  LeasePorts,
   LifeCyclePorts,
   StoreConnection,
   FrameRow,
@@ -39,8 +40,13 @@ type State = {
 
 type Writable = Omit<State, 'signals'> & { signals: State['signals'] };
 
-/** What is durable. */
-export type MapDisk = { state: State; readonly living: Set<number>; readonly watchers: Set<() => void> };
+/** What is durable. `leases`: until when, by instance, and how often a lease was found lapsed. */
+export type MapDisk = {
+  state: State;
+  readonly living: Set<number>;
+  readonly watchers: Set<() => void>;
+  readonly leases: Map<string, { readonly until: number; readonly lapses: number }>;
+};
 
 export const newMapDisk = (): MapDisk => ({
   state: {
@@ -55,6 +61,7 @@ export const newMapDisk = (): MapDisk => ({
   },
   living: new Set(),
   watchers: new Set(),
+  leases: new Map(),
 });
 
 export type MapStore = LogStore & {
@@ -67,6 +74,8 @@ export type MapStoreOptions = Pick<CommitterPorts<StoreConnection>, 'beforeCommi
   readonly commit?: (replace: () => void) => void;
   /** Whether the thread dies when it receives this batch, counted from 1. */
   readonly dies?: (batch: number) => boolean;
+  /** Owners are those whose lease has not lapsed. `answers`: resolves when a renewal may reach the disk; absent: at once. */
+  readonly lease?: Pick<LeasePorts, 'now' | 'timer'> & { readonly answers?: () => Promise<void> };
 };
 
 let [processes, epochs] = [0, 0];
@@ -75,7 +84,10 @@ let [processes, epochs] = [0, 0];
 export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapStore => {
   const pid = ++processes;
   disk.living.add(pid);
-  const owners = { isAlive: (owner: RunOwner) => disk.living.has(owner.pid), describe: describeOwner };
+  const { lease } = options;
+  const isAlive = ({ pid: ofOwner, instance }: RunOwner): boolean =>
+    lease === undefined ? disk.living.has(ofOwner) : lease.now() < (disk.leases.get(instance)?.until ?? 0);
+  const owners = { isAlive, describe: describeOwner };
   const self = (): RunOwner => ({ pid, host: 'here', started: '', since: 1000 + pid, instance: `store-${pid}` });
   const alive = (): boolean => disk.living.has(pid);
   const later = (work: () => void): void => void setImmediate(() => alive() && work());
@@ -118,6 +130,7 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     rebuild: async () => ({ runs: 0, listed: [], files: 0, skipped: [] }),
     lifeCycle: mapLifeCycle(disk),
     now: () => 1000,
+    ...(lease === undefined ? {} : { lease: { ...lease, renew: () => renewLease(disk, `store-${pid}`, lease) } }),
     watchSignals: (notify) => {
       const watcher = (): void => later(notify);
       disk.watchers.add(watcher);
@@ -125,6 +138,18 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     },
   });
   return { ...store, kill: () => void disk.living.delete(pid) };
+};
+
+const renewLease = async (
+  disk: MapDisk,
+  instance: string,
+  { now, answers }: NonNullable<MapStoreOptions['lease']>,
+): Promise<{ readonly lapses: number }> => {
+  await answers?.();
+  const { until = 0, lapses = 0 } = disk.leases.get(instance) ?? {};
+  const renewed = { until: now() + 3000, lapses: now() < until ? lapses : lapses + 1 };
+  disk.leases.set(instance, renewed);
+  return renewed;
 };
 
 const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => replace()): StoreConnection => {
