@@ -16,6 +16,11 @@ export interface RunLog {
    */
   durable(): Promise<void> | undefined;
   /**
+   * Undefined while nobody else can own the run; otherwise a promise for that, which rejects like `durable`. Asked again by whoever has
+   * waited for something else since. Absent: a run is owned until it is lost.
+   */
+  stillOwned?(): Promise<void> | undefined;
+  /**
    * Calls the listener with the number of the newest durable frame: now, if there is one, and after each commit that holds frames of
    * this run, before `durable` resolves. Absent: a frame is durable as soon as it is appended.
    */

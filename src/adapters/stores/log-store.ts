@@ -7,7 +7,10 @@
 //   store-created-by-first-write. Nothing is created before the first write.
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
-import type { Frame, LiveChannel, LogPage, RunLog, Store } from '#contracts';
+import type { Frame, LiveChannel, LogPage, Store } from '#contracts';
+import { ackError, DurableRunLog } from './durable-run-log.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import type { LeasePorts } from './lease-keeper.ts';
 import { storeLifeCycle } from './life-cycle.ts';
 import type { LifeCyclePorts } from './life-cycle.ts';
 import { appendRefusal } from './workspace-log.ts';
@@ -16,13 +19,15 @@ import { joinPages } from './log-reader.ts';
 import type { LogReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
-import type { Batch, RunFailure, Writer, WriterPorts } from './writer.ts';
+import type { Writer, WriterPorts } from './writer.ts';
 import { FrameFollowers } from './frame-followers.ts';
 import type { WatchFrames } from './frame-followers.ts';
 import { sharedRow } from './shared-values.ts';
 import { isStored, SignalListeners, signalRow } from './signals.ts';
 
-type LogStorePorts = WriterPorts & {
+type LogStorePorts = Omit<WriterPorts, 'term'> & {
+  /** Absent: a run is owned until its process ends. */
+  readonly lease?: LeasePorts;
   readonly kind: Store['kind'];
   readonly path: string | null;
   readonly reader: LogReader;
@@ -48,10 +53,12 @@ export type LogStore = Store & {
 export const openLogStore = (ports: LogStorePorts): LogStore => {
   const { kind, path, reader } = ports;
   const logs = new Map<RunId, DurableRunLog>();
-  const writer = openWriter(ports, {
+  const keeper = ports.lease && new LeaseKeeper(ports.lease, () => logs.forEach((log) => log.checkOwner()));
+  const writerPorts = keeper === undefined ? ports : { ...ports, term: () => keeper.term };
+  const writer = openWriter(writerPorts, {
     onRunFailed: (run, failure) => logs.get(run)?.fail(failure),
-    onRunCommitted(run, newest) {
-      logs.get(run)?.commit(newest);
+    onRunCommitted(run, newest, term) {
+      logs.get(run)?.commit(newest, term);
       followers.wake(run);
     },
   });
@@ -76,23 +83,13 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     await writer.close();
     for (const log of logs.values()) log.fail({ detail: 'The store is closed.' });
     logs.clear();
+    keeper?.stop();
   };
 
   return {
     kind,
     path,
-    async acquireRun(run, { takeOver = false } = {}) {
-      openReader();
-      if (!isName(run)) throw new CloisterError('name_invalid', run);
-      if (logs.has(run)) throw new CloisterError('run_owned', 'Owner: this process.');
-      const log = new DurableRunLog(run, writer, () => void logs.delete(run));
-      logs.set(run, log);
-      const ack = await writer.add(takeOver ? { do: 'own', run, takeOver } : { do: 'own', run }).done;
-      const epoch = ack.owned?.find((one) => one.run === run)?.epoch;
-      if (epoch !== undefined) return log.acquired(epoch);
-      logs.delete(run);
-      throw acquireError(ack, run);
-    },
+    acquireRun: acquireRunWith({ writer, keeper, logs, openReader }),
     ...storedFrames(openReader, pause),
     list: async (query) => openReader().list(query),
     async rebuild(...args) {
@@ -114,6 +111,31 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     close: () => (closing ??= close()),
   };
 };
+
+type AcquirePorts = {
+  readonly writer: Writer;
+  readonly keeper: LeaseKeeper | undefined;
+  readonly logs: Map<RunId, DurableRunLog>;
+  readonly openReader: () => LogReader;
+};
+
+/** Of two that acquire a run here at the same time, one is refused. `openReader` throws once the store is closed. */
+const acquireRunWith =
+  ({ writer, keeper, logs, openReader }: AcquirePorts): Store['acquireRun'] =>
+  async (run, { takeOver = false } = {}) => {
+    openReader();
+    if (!isName(run)) throw new CloisterError('name_invalid', run);
+    if (logs.has(run)) throw new CloisterError('run_owned', 'Owner: this process.');
+    const log = new DurableRunLog({ run, writer, keeper, forget: () => void logs.delete(run) });
+    logs.set(run, log);
+    if (keeper !== undefined) await keeper.valid();
+    const batch = writer.add(takeOver ? { do: 'own', run, takeOver } : { do: 'own', run });
+    const ack = await batch.done;
+    const epoch = ack.owned?.find((one) => one.run === run)?.epoch;
+    if (epoch !== undefined) return log.acquired(epoch, batch.term);
+    logs.delete(run);
+    throw acquireError(ack, run);
+  };
 
 const acquireError = (ack: Ack, run: RunId): CloisterError => {
   const refused = ack.refused.find((refusal) => refusal.run === run);
@@ -239,98 +261,3 @@ const openNewerReader = (openReader: () => LogReader, run: RunId, from: number):
     return found.frames;
   };
 };
-
-/** A class to save memory: thousands of these can be in flight at once. */
-class DurableRunLog implements RunLog {
-  readonly #run: RunId;
-  readonly #writer: Writer;
-  readonly #forget: () => void;
-  #epoch = 0;
-  #newest: Batch | undefined;
-  #waiting: { readonly batch: Batch; readonly promise: Promise<void> } | undefined;
-  #committed = -1;
-  #onCommit: ((newest: number) => void) | undefined;
-  #onFailure: ((error: CloisterError) => void) | undefined;
-  #failure: CloisterError | undefined;
-  #closing: Promise<void> | undefined;
-
-  constructor(run: RunId, writer: Writer, forget: () => void) {
-    this.#run = run;
-    this.#writer = writer;
-    this.#forget = forget;
-  }
-
-  acquired(epoch: number): this {
-    this.#epoch = epoch;
-    return this;
-  }
-
-  append(frame: Frame): void {
-    if (this.#closing !== undefined) this.fail({ detail: 'A frame was appended after the run was released.' });
-    if (this.#failure !== undefined) return;
-    try {
-      const body = JSON.stringify(frame);
-      this.#newest = this.#writer.add({ do: 'frame', run: this.#run, no: frame.no, body, epoch: this.#epoch });
-    } catch (error) {
-      this.fail({ detail: `Frame ${frame.no} is not JSON: ${String(error)}` });
-    }
-  }
-
-  durable(): Promise<void> | undefined {
-    const batch = this.#newest;
-    if (this.#failure !== undefined) return ignoreUnhandled(Promise.reject(this.#failure));
-    // probe: log-newest-answered
-    if (batch === undefined || batch.ack !== undefined) return undefined;
-    if (this.#waiting?.batch !== batch) this.#waiting = { batch, promise: ignoreUnhandled(this.#wait(batch)) };
-    return this.#waiting.promise;
-  }
-
-  onCommit(listener: (newest: number) => void): void {
-    this.#onCommit = listener;
-    if (this.#committed >= 0) listener(this.#committed);
-  }
-
-  commit(newest: number): void {
-    if (this.#failure !== undefined) return;
-    this.#committed = newest;
-    this.#onCommit?.(newest);
-  }
-
-  close(): Promise<void> {
-    return (this.#closing ??= this.#release());
-  }
-
-  onFailure(listener: (error: CloisterError) => void): void {
-    this.#onFailure = listener;
-    if (this.#failure !== undefined) listener(this.#failure);
-  }
-
-  /** From now on nothing more is written, and `durable` rejects with the reason. */
-  fail({ detail, isLost }: RunFailure): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = new CloisterError(isLost === true ? 'run_lost' : 'store_failed', detail);
-    this.#onFailure?.(this.#failure);
-  }
-
-  async #wait(batch: Batch): Promise<void> {
-    await batch.done;
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  /** Goes into the batch of the last frames. A failed run is released too, so that its stored part can be resumed. */
-  async #release(): Promise<void> {
-    const ack = await this.#writer.add({ do: 'release', run: this.#run }).done;
-    this.#forget();
-    if (this.#failure !== undefined) throw this.#failure;
-    if (ack.failure !== null) throw ackError(ack);
-  }
-}
-
-/** Nobody has to await the promise: an unhandled rejection must not end the process. */
-const ignoreUnhandled = (promise: Promise<void>): Promise<void> => {
-  promise.catch(() => {});
-  return promise;
-};
-
-const ackError = ({ failure }: Ack): CloisterError =>
-  new CloisterError(failure?.code ?? 'store_failed', failure?.detail ?? '');

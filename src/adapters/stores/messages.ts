@@ -18,6 +18,8 @@ export type Item =
       readonly body: string;
       readonly epoch: number;
     }
+  /** Asks whether the run still has this epoch; nothing is written. If not, the run is `broken`. */
+  | { readonly do: 'confirm'; readonly run: RunId; readonly epoch: number }
   | { readonly do: 'blob'; readonly ref: string; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly do: 'release'; readonly run: RunId }
   /** `record` is JSON. `after` is the newest record that its writer has seen. `key` identifies it within the batch. */

@@ -71,6 +71,7 @@ export const applyItems = (tables: Tables, items: readonly Item[], state: Commit
       case 'own':
         acquireRun(tables, item, state, applied);
         break;
+      case 'confirm':
       case 'frame': {
         if (broken.has(item.run)) break;
         const lost = lostProblem(tables, item, state.owners, checked);
@@ -80,19 +81,11 @@ export const applyItems = (tables: Tables, items: readonly Item[], state: Commit
           applied.broken.push({ run: item.run, detail: lost, isLost: true });
           break;
         }
-        const cached = applied.tails.get(item.run) ?? state.tails.get(item.run);
-        const tail = cached ?? tables.tail(item.run) ?? noTail;
-        const detail = sequenceProblem(
-          item,
-          tail,
-          cached === undefined ? state.acknowledgedTail?.(item.run) : undefined,
-        );
-        // probe: frame-follows
-        if (detail === undefined) appendFrame(tables, item, tail, applied);
-        else {
-          broken.add(item.run);
-          applied.broken.push({ run: item.run, detail });
-        }
+        if (item.do === 'confirm') break;
+        const detail = appendNext(tables, item, state, applied);
+        if (detail === undefined) break;
+        broken.add(item.run);
+        applied.broken.push({ run: item.run, detail });
         break;
       }
       case 'blob':
@@ -173,6 +166,7 @@ const acquireRun = (
 };
 
 type FrameItem = Extract<Item, { do: 'frame' }>;
+type EpochItem = FrameItem | Extract<Item, { do: 'confirm' }>;
 
 /**
  * Why this process may not append to a run: somebody else has acquired it since. Checked in the transaction that appends, once for
@@ -180,7 +174,7 @@ type FrameItem = Extract<Item, { do: 'frame' }>;
  */
 const lostProblem = (
   tables: Tables,
-  { run, epoch }: FrameItem,
+  { run, epoch }: EpochItem,
   owners: Owners,
   checked: Set<string>,
 ): string | undefined => {
@@ -194,6 +188,22 @@ const lostProblem = (
   return owner === undefined
     ? `Nobody owns run ${run} any more: it was taken over and released since, or its database was replaced.`
     : `Run ${run} was taken over. Owner: ${owners.describe(owner)}.`;
+};
+
+/** Appends a frame, or returns why it cannot come next. */
+const appendNext = (
+  tables: Tables,
+  item: FrameItem,
+  { tails, acknowledgedTail }: CommittedState,
+  applied: AppliedBatch,
+): string | undefined => {
+  const cached = applied.tails.get(item.run) ?? tails.get(item.run);
+  const tail = cached ?? tables.tail(item.run) ?? noTail;
+  const problem = sequenceProblem(item, tail, cached === undefined ? acknowledgedTail?.(item.run) : undefined);
+  // probe: frame-follows
+  if (problem !== undefined) return problem;
+  appendFrame(tables, item, tail, applied);
+  return undefined;
 };
 
 /** Why a frame cannot come next. A run that has lost its end is not continued as if the lost frames had never existed. */

@@ -3,6 +3,8 @@ export { checkChain, noTail, recordHash } from './chain.ts';
 export type { FrameRow, Tail } from './chain.ts';
 export { openCommitter } from './committer.ts';
 export type { CommitterPorts, StoreConnection } from './committer.ts';
+export { Lease } from './lease.ts';
+export type { LeasePorts } from './lease-keeper.ts';
 export type { LifeCyclePorts } from './life-cycle.ts';
 export { openLogReader } from './log-reader.ts';
 export type { LogReader } from './log-reader.ts';

@@ -31,6 +31,8 @@ export type WriterPorts = {
   defer(work: () => void): void;
   /** Runs `work` after a while. Nothing waits for it, and the process may end before. */
   later(work: () => void): void;
+  /** The term of this process's lease; absent: it has none. */
+  term?(): number;
 };
 
 export type Batch = {
@@ -38,6 +40,8 @@ export type Batch = {
   items: Item[];
   /** Set once the batch was acknowledged. */
   ack: Ack | undefined;
+  /** The term of the lease in which it was posted. */
+  term: number;
   /** Never rejects. */
   readonly done: Promise<Ack>;
   readonly settle: (ack: Ack) => void;
@@ -50,10 +54,13 @@ export type Writer = {
   close(): Promise<void>;
 };
 
-/** Both are called before the batch settles: for every run whose frames were not written, and for every run with the newest that was. */
+/**
+ * Both are called before the batch settles: for every run whose frames were not written or that was lost, and for every run with the newest
+ * that was.
+ */
 type WriterListener = {
   readonly onRunFailed: (run: RunId, failure: RunFailure) => void;
-  readonly onRunCommitted: (run: RunId, newest: number) => void;
+  readonly onRunCommitted: (run: RunId, newest: number, term: number) => void;
 };
 
 export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer => {
@@ -92,6 +99,7 @@ export const openWriter = (ports: WriterPorts, listener: WriterListener): Writer
     inFlight = waiting;
     waiting = undefined;
     inFlight.items.unshift(...releasesOf(unreleased));
+    inFlight.term = ports.term?.() ?? 0;
     if (closed) return settle({ ...failedAck('The store is closed.'), transactions });
     posted = true;
     thread ??= startThread();
@@ -175,6 +183,7 @@ const newBatch = (): Batch => {
   const batch: Batch = {
     items: [],
     ack: undefined,
+    term: 0,
     done: promise,
     settle: (ack) => {
       batch.ack = ack;
@@ -202,7 +211,7 @@ const notify = (batch: Batch, ack: Ack, { onRunFailed, onRunCommitted }: WriterL
   const failed = failedRuns(batch, ack);
   // probe: batch-failed-runs
   for (const [run, failure] of failed) onRunFailed(run, failure);
-  for (const [run, newest] of committedRuns(batch, failed)) onRunCommitted(run, newest);
+  for (const [run, newest] of committedRuns(batch, failed)) onRunCommitted(run, newest, batch.term);
 };
 
 /** The newest frame of each run in the batch, except of those that failed. */

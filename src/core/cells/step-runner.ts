@@ -159,8 +159,11 @@ export class StepRunner implements StepContext {
     await durable;
     if (this.#isSettled || slots === undefined) return;
     await slots.acquire();
-    if (this.#isSettled) slots.release();
-    else this.#slot = slots;
+    if (this.#isSettled) return slots.release();
+    this.#slot = slots;
+    // Others may have had them for longer than a lease lasts.
+    const owned = this.#ports.log.stillOwned?.();
+    if (owned !== undefined) await owned;
   }
 
   /** Null when the cell has no secrets to remove. Looked up once: a reply in a thousand pieces needs it for each of them. */

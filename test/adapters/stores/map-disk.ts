@@ -9,6 +9,7 @@ import {
 } from '#testing/adapters/stores';
 import type {
   CommitterPorts,
+  LeasePorts,
   LifeCyclePorts,
   StoreConnection,
   FrameRow,
@@ -42,7 +43,7 @@ type State = {
 
 type Writable = Omit<State, 'signals'> & { signals: State['signals'] };
 
-/** What is durable. */
+/** What is durable. `leases`: until when, by instance, and how often a lease was found lapsed. */
 export type MapDisk = {
   state: State;
   readonly living: Set<number>;
@@ -50,6 +51,7 @@ export type MapDisk = {
   readonly frameWatchers: Set<() => void>;
   /** Those who listen to what is said live, with their store. */
   readonly listeners: Set<LiveListener>;
+  readonly leases: Map<string, { readonly until: number; readonly lapses: number }>;
 };
 
 type LiveListener = { readonly pid: number; readonly run: RunId; hear(piece: JsonObject): void };
@@ -70,6 +72,7 @@ export const newMapDisk = (): MapDisk => ({
   watchers: new Set(),
   frameWatchers: new Set(),
   listeners: new Set(),
+  leases: new Map(),
 });
 
 export type MapStore = LogStore & {
@@ -82,6 +85,8 @@ export type MapStoreOptions = Pick<CommitterPorts<StoreConnection>, 'beforeCommi
   readonly commit?: (replace: () => void) => void;
   /** Whether the thread dies when it receives this batch, counted from 1. */
   readonly dies?: (batch: number) => boolean;
+  /** Owners are those whose lease has not lapsed. `answers`: resolves when a renewal may reach the disk; absent: at once. */
+  readonly lease?: Pick<LeasePorts, 'now' | 'timer'> & { readonly answers?: () => Promise<void> };
 };
 
 let [processes, epochs] = [0, 0];
@@ -90,7 +95,10 @@ let [processes, epochs] = [0, 0];
 export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapStore => {
   const pid = ++processes;
   disk.living.add(pid);
-  const owners = { isAlive: (owner: RunOwner) => disk.living.has(owner.pid), describe: describeOwner };
+  const { lease } = options;
+  const isAlive = ({ pid: ofOwner, instance }: RunOwner): boolean =>
+    lease === undefined ? disk.living.has(ofOwner) : lease.now() < (disk.leases.get(instance)?.until ?? 0);
+  const owners = { isAlive, describe: describeOwner };
   const self = (): RunOwner => ({ pid, host: 'here', started: '', since: 1000 + pid, instance: `store-${pid}` });
   const alive = (): boolean => disk.living.has(pid);
   const later = (work: () => void): void => void setImmediate(() => alive() && work());
@@ -141,6 +149,7 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
     live: mapLive(disk, pid),
     instance: self().instance,
     isLive: (instance) => [...disk.living].some((one) => instance === `store-${one}`),
+    ...(lease === undefined ? {} : { lease: { ...lease, renew: () => renewLease(disk, `store-${pid}`, lease) } }),
     watchSignals: (notify) => {
       const watcher = (): void => later(notify);
       disk.watchers.add(watcher);
@@ -162,6 +171,18 @@ const mapLive = ({ listeners, living }: MapDisk, pid: number): LiveChannel => ({
     return () => void listeners.delete(one);
   },
 });
+
+const renewLease = async (
+  disk: MapDisk,
+  instance: string,
+  { now, answers }: NonNullable<MapStoreOptions['lease']>,
+): Promise<{ readonly lapses: number }> => {
+  await answers?.();
+  const { until = 0, lapses = 0 } = disk.leases.get(instance) ?? {};
+  const renewed = { until: now() + 3000, lapses: now() < until ? lapses : lapses + 1 };
+  disk.leases.set(instance, renewed);
+  return renewed;
+};
 
 const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => replace()): StoreConnection => {
   let draft: Writable | undefined;
