@@ -65,6 +65,7 @@ export type {
   QuestionAnswer,
   QuestionQuery,
   QuestionReport,
+  FollowedRun,
   LiveAgent,
   Mail,
   MailReport,

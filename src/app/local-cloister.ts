@@ -226,6 +226,8 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.signal(run, command, options);
   }
 
+  readonly follow: Cloister['follow'] = (run, options) => this.#runs.follow(parseRunId(run), options);
+
   inbox(headend: string): StoreInbox {
     return new StoreInbox(headend, this.#shared);
   }

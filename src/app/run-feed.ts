@@ -8,6 +8,7 @@ import { decodeMail, seesShape } from '#contracts';
 import type {
   Cause,
   Frame,
+  LiveChannel,
   LiveEvent,
   ProtocolEvent,
   RunEvent,
@@ -20,6 +21,8 @@ import { listAnswerCauses, listCauses, projectEvents, protocolEvents } from '#co
 import { AnswerBook } from './answer-book.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
+import { followersElsewhere } from './followed-pieces.ts';
+import type { FollowersElsewhere } from './followed-pieces.ts';
 import { quoteLongOutputs, readTranscript, transcriptFields } from './read-transcript.ts';
 
 type RecordedFrames = {
@@ -48,6 +51,7 @@ export const caughtUp = Symbol('caught up');
 
 export class RunFeed {
   readonly #recorded: RecordedFrames;
+  readonly #others: FollowersElsewhere | undefined;
   readonly #readers = new Set<FrameListener>();
   /** The readers of events get live ones, too; what models think, only those who see contents. */
   readonly #eventReaders = new Map<FrameReader<RunEvent>, Sees>();
@@ -61,11 +65,16 @@ export class RunFeed {
   /** Once somebody has waited for the answer to a message. */
   #answers: FollowedAnswers | undefined;
 
+  /** Whether those in other processes are told what is said live. */
+  #tellsOthers = false;
+
   /** Frames that are not durable yet, and live pieces of operations that began in them. */
   #uncommitted: (Frame | PendingPiece)[] = [];
 
-  constructor(recorded: RecordedFrames) {
+  /** `live`: passes on what is said to other processes. */
+  constructor(recorded: RecordedFrames, live?: LiveChannel) {
     this.#recorded = recorded;
+    this.#others = live && followersElsewhere(recorded, live);
   }
 
   get hasEventReaders(): boolean {
@@ -103,12 +112,26 @@ export class RunFeed {
 
   #passLive({ cell, agent, event }: PendingPiece): void {
     this.#keep(cell, agent, event);
+    this.#tellOthers({ cell, agent, event });
     const of = { run: this.#recorded.run, cell, agent };
     const chars = 'text' in event ? event.text.length : 0;
     const isContent = event.type === 'reasoning-delta';
     for (const [reader, sees] of this.#eventReaders)
       if (!isContent || sees === 'contents')
         reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
+  }
+
+  /** From the beginning of each text, if somebody has come in the middle. */
+  #tellOthers(piece: PendingPiece): void {
+    const others = this.#others;
+    const told = this.#tellsOthers;
+    this.#tellsOthers = others?.isFollowing() === true;
+    if (others === undefined || !this.#tellsOthers) return;
+    if (told || piece.event.type === 'reasoning-delta') others.tell(piece);
+    for (const [cell, { agent, text }] of told ? [] : this.#written) {
+      others.tell({ cell, agent, event: { type: 'text-reset' } });
+      if (text !== '') others.tell({ cell, agent, event: { type: 'text-delta', text } });
+    }
   }
 
   /** Text whose beginning passed before it was kept is not kept. */

@@ -275,7 +275,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   #openFeed(): RunFeed {
-    return (this.#feed ??= new RunFeed(this));
+    return (this.#feed ??= new RunFeed(this, this.#host.store.live));
   }
 
   onFrame(frame: Frame): void {
@@ -339,7 +339,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** Of a served run also while nobody reads: a reader who comes in the middle of a text is told its beginning. */
   get hasLiveListeners(): boolean {
-    return mayGetReaders(this.#start) || this.hasEventReaders;
+    return mayGetReaders(this.#start) || this.hasEventReaders || this.#host.store.live?.isFollowed(this.run) === true;
   }
 
   get hasEventReaders(): boolean {

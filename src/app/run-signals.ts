@@ -197,8 +197,10 @@ type SignalOptions = { readonly id?: string; readonly by?: string };
 const [retryMs, fullMs, fullMsMax] = [1_000, 100, 10_000];
 
 /** The same for commands that ask for the same. */
-const defaultId = (command: RunCommand): string =>
-  command.do === 'finish' && command.name !== undefined ? `finish-${sha256(command.name).slice(0, 16)}` : command.do;
+const defaultId = (command: RunCommand): string => {
+  const of = command.do === 'finish' ? command.name : command.do === 'confirm' ? command.message : undefined;
+  return of === undefined ? command.do : `${command.do}-${sha256(of).slice(0, 16)}`;
+};
 
 const endedError = (run: RunId): CloisterError => new CloisterError('run_ended', `Run ${run}.`);
 

@@ -1,8 +1,9 @@
 // Runs that are running in this process.
 import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
-import { parseRunId } from '#base/shapes';
+import { checkOptions, parseRunId } from '#base/shapes';
 import type {
+  Cloister,
   DurableEvent,
   ObserveOptions,
   RunLog,
@@ -20,6 +21,7 @@ import { EarliestTimer } from './earliest-timer.ts';
 import { RunSignals } from './run-signals.ts';
 import { LocalRunResources } from './run-resources.ts';
 import type { IdleSources } from './run-resources.ts';
+import { RemoteSession } from './remote-session.ts';
 import { RunObserver } from './run-observer.ts';
 import { LocalRunSession } from './run-session.ts';
 import type { RunHost } from './run-session.ts';
@@ -105,6 +107,12 @@ export class Runs {
   /** The run, if it is live in this process. */
   live(run: RunId): LocalRunSession | undefined {
     return this.#live.get(run);
+  }
+
+  /** Reads a run, whichever process owns it. */
+  follow(run: RunId, options: Parameters<Cloister['follow']>[1] = {}): RemoteSession {
+    checkOptions(options, { onInterrupted: 'any' });
+    return new RemoteSession(run, { ...this.#shared, signal: (...signal) => this.signal(...signal, {}) }, options);
   }
 
   /** Asks something of a run, whichever process owns it. */

@@ -346,8 +346,8 @@ export interface AgentService {
    * another answer yet. Null: no run waits for these results, and nothing was accepted; calls of other callers are unknown here, too.
    * The signal cancels the run until its next request arrives. Rejects with `request_invalid` if a run waits for some of them only,
    * with `run_owned` if another request has the run, and with `server_busy` without accepting anything. Messages sent along
-   * are given to the agent as context. If another process owns the run, the results are stored for it and the answer is read from the
-   * log; it takes no messages (`run_owned`, and nothing was accepted).
+   * are given to the agent as context. If another process owns the run, the results are stored for it and the answer is read from
+   * there; it takes no messages (`run_owned`, and nothing was accepted).
    */
   continueRun(caller: Caller, results: ClientToolResults, signal?: AbortSignal): Promise<ServedRun | null>;
   /**
@@ -454,7 +454,7 @@ export type EventPage = { readonly events: readonly DurableEvent[]; readonly nex
 /** An existing run. */
 export type CallerRun = {
   readonly summary: RunSummary;
-  /** Null if the run is not running in this process. Its failures are told as far as the caller sees them. */
+  /** Null if nobody works on the run. Of a run of another process, `agents` throws `cell_ended`. Its failures are told as far as the caller sees them. */
   readonly session: Pick<RunSession, 'outcome' | 'answer' | 'confirm' | 'agents'> | null;
   /** `details`: its events carry contents, if the caller sees them. */
   report(options?: { readonly details?: boolean }): Promise<RunReport>;
@@ -467,7 +467,7 @@ export type CallerRun = {
   /** The dialog of the run: its history, its goal, the messages between its caller and its agents, and its answer. */
   dialog(): Promise<readonly RunMessage[]>;
   /**
-   * Events after the one with this id, or all events. Includes live pieces while the run is running in this process. Ends with the
+   * Events after the one with this id, or all events. Includes live pieces: of a run of another process, as far as the store passes them on. Ends with the
    * run, or when the signal is aborted. `details`: durable events carry contents. Throws `request_unsupported` if the caller may
    * not see them.
    */

@@ -149,6 +149,7 @@ export type {
 } from './run-command.ts';
 export type { RestingSource, RunListener, RunPorts, RunResources, SessionWorld, SharedRunPorts } from './run-ports.ts';
 export type { AdmitWork, AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
+export type { FollowedRun } from './run-session.ts';
 export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
   CellReport,
@@ -200,8 +201,8 @@ export type {
 } from './run-storage.ts';
 export type { KeepLimits, KeepRules } from './keep-rules.ts';
 export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
-export type { LogPage, MigrationReport, RunLog, RunSummary, SharedValue, Signal, Store, RunQuery } from './store.ts';
-export type { CellFolder, CellFolders, LiveChannel } from './store.ts';
+export type { LogPage, MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery } from './store.ts';
+export type { CellFolder, CellFolders, LiveChannel, SharedValue } from './store.ts';
 export type {
   AgentTool,
   AiTool,

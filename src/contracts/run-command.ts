@@ -75,7 +75,7 @@ export const canBeSignalled: Readonly<Record<RunCommandName, boolean>> = {
   'refresh-share': false,
   route: false,
   'forward-topic': false,
-  confirm: false,
+  confirm: true,
   spawn: false,
   'add-tasks': false,
   'add-tools': true,

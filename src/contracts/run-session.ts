@@ -1,4 +1,4 @@
-import type { CellId, ErrorCode, Json, RunId } from '#base';
+import type { CellId, CloisterError, ErrorCode, Json, RunId } from '#base';
 import type { Cause } from './cause.ts';
 import type { RunEvent } from './event.ts';
 import type { Mail } from './mail.ts';
@@ -111,6 +111,30 @@ export interface RunSession<Data = Json> extends AsyncIterable<RunEvent> {
   leave(): boolean;
   /** What its agents start, and how it ends, as protocol events: from the beginning, then live. */
   protocol(): AsyncIterable<ProtocolEvent>;
+}
+
+/** A run that is read while it works, in whichever process: see `Cloister.follow`. What is asked of it goes to its owner. */
+export interface FollowedRun
+  extends
+    AsyncIterable<RunEvent>,
+    Pick<
+      RunSession,
+      | 'run'
+      | 'events'
+      | 'transcript'
+      | 'causes'
+      | 'answer'
+      | 'confirm'
+      | 'cancel'
+      | 'questions'
+      | 'clientCalls'
+      | 'waitsForPeople'
+      | 'onWaiting'
+    > {
+  /** How it ended. Rejects if its log cannot be read, if it is not followed any more, or with `cell_ended` if it was interrupted and nobody continues it. */
+  readonly outcome: Promise<RunOutcome>;
+  /** Stops following. The run itself continues. `reason`: what `outcome` rejects with. */
+  close(reason?: CloisterError): void;
 }
 
 /** The answer of an agent to one of your messages. */

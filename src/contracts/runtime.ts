@@ -17,7 +17,7 @@ import type { ProtocolEvent } from './protocol.ts';
 import type { AnswerOptions, AnswerReceipt } from './answer.ts';
 import type { QuestionAnswer, QuestionQuery, QuestionReport } from './question.ts';
 import type { MessageTarget, RunCommand } from './run-command.ts';
-import type { RunSession, TeamSession } from './run-session.ts';
+import type { FollowedRun, RunSession, TeamSession } from './run-session.ts';
 import type { TaskReport, TaskSpec } from './team.ts';
 import type { CellWindow } from './cell-window.ts';
 import type { Origin } from './segment.ts';
@@ -254,6 +254,12 @@ export interface Cloister extends RunStarter, RunArchive {
     command: RunCommand,
     options?: { readonly id?: string; readonly by?: string },
   ): Promise<SignalReceipt>;
+  /**
+   * Reads a run while it works, whichever process works on it, also if another one takes it over: what was recorded, then what comes. Close
+   * it when you do not need it any more. Live text comes where the store passes it on; on SQLite, words come when they are recorded.
+   * `onInterrupted` is called, again and again, while nobody works on the run.
+   */
+  follow(run: string, options?: { readonly onInterrupted?: () => void }): FollowedRun;
   /**
    * Where a headend with this name stores what it has accepted and works on later, such as messages of a chat. Throws `name_invalid`
    * unless the name has at most 16 lower-case letters and digits.

@@ -16,6 +16,7 @@ import type {
   Cloister,
   ConversationRef,
   EventPage,
+  FollowedRun,
   RunArchive,
   RunMessage,
   RunReport,
@@ -25,6 +26,7 @@ import type {
   Sees,
 } from '#contracts';
 import { callerRunReports, checkSeesContents } from './caller-run-reports.ts';
+import type { ElsewhereRuns } from './elsewhere-runs.ts';
 import type { ActiveRun } from './served-run.ts';
 
 export type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
@@ -52,15 +54,18 @@ export const conversationOfRun = (
 
 type CallerArchive = RunArchive & Pick<Cloister, 'conversations'>;
 
+/** The runs that this server reads: its own, and those of other processes. */
+type FoundRuns = { readonly live: ActiveRunMap; readonly elsewhere: Pick<ElsewhereRuns, 'reader' | 'follow'> };
+
 /** Rejects with `run_unknown`. */
 export const findCallerRun = async (
   archive: CallerArchive,
-  live: ActiveRunMap,
+  runs: FoundRuns,
   caller: Caller,
   run: string,
 ): Promise<CallerRun> => {
   // probe: run-by-id
-  const found = live.get(run as RunId);
+  const found = runs.live.get(run as RunId);
   const [listed] = await archive.runs({ run });
   const summary = listed ?? (found === undefined ? undefined : activeRunSummary(found));
   const owner = ownerOf(caller);
@@ -68,10 +73,13 @@ export const findCallerRun = async (
   if (summary === undefined || (owner !== undefined && summary.caller !== owner))
     throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
+  // One that is interrupted works nowhere.
+  const isElsewhere = session === null && summary.state === 'running';
+  const reader = isElsewhere ? runs.elsewhere.reader(summary.run) : session;
   // Whoever watches, and the operator, takes no message away from the one that it is for.
   const isOwn = caller.watches === undefined && summary.caller === caller.name;
   // probe: watcher-confirms
-  const confirm = isOwn ? (message: string) => session?.confirm(message) : () => undefined;
+  const confirm = isOwn ? (message: string) => reader?.confirm(message) : () => undefined;
   const { sees = 'answers' } = caller;
   const causes = async (answer?: string): Promise<readonly Cause[] | undefined> => {
     if (!seesCauses(sees)) return undefined;
@@ -82,7 +90,7 @@ export const findCallerRun = async (
     archive.show(run, { sees, ...options });
   return {
     summary,
-    session: session === null ? null : callerSession(session, sees, confirm),
+    session: reader === null ? null : callerSession(reader, sees, confirm),
     report,
     causes,
     conversation: async () => {
@@ -93,7 +101,7 @@ export const findCallerRun = async (
     attachments: (stored) => Promise.all(stored.map((one) => readStored(archive, run, one))),
     ...callerRunReports(archive, summary.run, {
       sees,
-      findOwn: async (other) => (await findCallerRun(archive, live, caller, other)).summary.run,
+      findOwn: async (other) => (await findCallerRun(archive, runs, caller, other)).summary.run,
     }),
     transcript: async (options) => {
       checkSeesContents(sees, 'transcript');
@@ -102,7 +110,11 @@ export const findCallerRun = async (
     },
     events: ({ after, details = false } = {}, signal) => {
       if (details) checkSeesContents(sees, 'details');
-      return eventsAfter(session, () => report({ details }), { after, sees, details, confirm }, signal);
+      const query = { after, sees, details, confirm };
+      if (!isElsewhere) return eventsAfter(session, () => report({ details }), query, signal);
+      return eventsElsewhere(runs.elsewhere.follow(summary.run), isOwn, (followed, taken) =>
+        eventsAfter(followed, () => report({ details }), { ...query, confirm: taken }, signal),
+      );
     },
     eventPage: async ({ after, details = false, limit }) => {
       if (details) checkSeesContents(sees, 'details');
@@ -110,7 +122,8 @@ export const findCallerRun = async (
       const from = after === undefined ? 0 : 1 + eventIndex(events, after);
       // The client has asked for what comes next, so it has taken these.
       for (const event of events.slice(0, from))
-        if (event.type === 'mail' && event.to === 'outside') confirm(event.message);
+        if (event.type === 'mail' && event.to === 'outside' && !isDelivered(events, event.message))
+          confirm(event.message);
       return cutPage(events.slice(from, from + limit), from + limit < events.length);
     },
   };
@@ -145,7 +158,7 @@ const cutPage = (events: EventPage['events'], hasMore: boolean): EventPage => {
 type ConfirmMessage = (message: string) => void;
 
 const callerSession = (
-  session: RunSession,
+  session: Pick<RunSession, 'outcome' | 'answer' | 'agents'>,
   sees: Sees,
   confirm: ConfirmMessage,
 ): NonNullable<CallerRun['session']> => ({
@@ -242,7 +255,7 @@ type EventQuery = {
 
 /** Ends when the signal aborts. Throws `request_invalid` when the run has no event with that id. */
 export async function* eventsAfter(
-  session: RunSession | null,
+  session: Pick<RunSession, 'events'> | null,
   report: () => Promise<RunReport>,
   { after, sees, details, confirm }: EventQuery,
   signal?: AbortSignal,
@@ -268,6 +281,22 @@ export async function* eventsAfter(
     }
   } finally {
     signal?.removeEventListener('abort', leave);
+  }
+}
+
+/** A message to the caller that was recorded as taken. */
+const isDelivered = (events: RunReport['events'], message: string): boolean =>
+  events.some((event) => event.type === 'mail' && event.message === message && event.state === 'delivered');
+
+async function* eventsElsewhere(
+  followed: FollowedRun,
+  isOwn: boolean,
+  read: (followed: FollowedRun, confirm: ConfirmMessage) => AsyncGenerator<RunEvent>,
+): AsyncGenerator<RunEvent> {
+  try {
+    yield* read(followed, (message) => (isOwn ? followed.confirm(message) : undefined));
+  } finally {
+    followed.close();
   }
 }
 

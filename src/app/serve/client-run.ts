@@ -9,9 +9,9 @@ import type {
   AnswerPiece,
   ClientCall,
   ClientToolPause,
+  FollowedRun,
   RunEvent,
   RunOutcome,
-  RunSession,
   SpentTokens,
   WaitingCall,
 } from '#contracts';
@@ -50,8 +50,11 @@ type OpenRequest = ClientRequest & {
   readonly answered: PromiseWithResolvers<readonly WaitingCall[] | null>;
 };
 
+/** What is read of the run, whichever process works on it. */
+type ReadSession = AsyncIterable<RunEvent> & Pick<FollowedRun, 'outcome' | 'clientCalls'>;
+
 export class ClientRun {
-  readonly session: RunSession;
+  readonly session: ReadSession;
   readonly states: RequestStates;
   readonly #events: AsyncIterator<RunEvent>;
   #root: string | undefined;
@@ -68,7 +71,7 @@ export class ClientRun {
   #turn: Promise<unknown> = Promise.resolve();
 
   /** For a new run, before it works: its first events would be missed otherwise. `answered`: how many results it was given before. */
-  constructor(session: RunSession, answered = 0) {
+  constructor(session: ReadSession, answered = 0) {
     this.session = session;
     this.states = new RequestStates(answered);
     this.#events = eagerEvents(session, session.outcome)[Symbol.asyncIterator]();

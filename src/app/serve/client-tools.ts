@@ -13,6 +13,7 @@ import type {
   CallResult,
   ClientTool,
   Cloister,
+  FollowedRun,
   QuestionReport,
   RequestState,
   RunCommand,
@@ -43,9 +44,11 @@ export type AcceptedResults = {
   readonly after: number;
 };
 
+type ReadSession = ConstructorParameters<typeof ClientRun>[0] & Pick<FollowedRun, 'run'>;
+
 export class ClientTools {
   readonly #ports: ClientToolsPorts;
-  readonly #runs = new WeakMap<RunSession, ClientRun>();
+  readonly #runs = new WeakMap<Pick<FollowedRun, 'run'>, ClientRun>();
   readonly #states = new RunRequestStates();
 
   constructor(ports: ClientToolsPorts) {
@@ -75,7 +78,7 @@ export class ClientTools {
   }
 
   /** The client side of a run of this process. `answered`: how many results it was given before. */
-  attach(caller: Caller, session: RunSession, answered?: number): ClientRun {
+  attach(caller: Caller, session: ReadSession, answered?: number): ClientRun {
     const client = new ClientRun(session, answered);
     this.#runs.set(session, client);
     this.#states.begin(/* probe: told-begin-key */ caller.name, session.run, client.states);
@@ -85,15 +88,16 @@ export class ClientTools {
   }
 
   /** Undefined: no request of its client was answered here. */
-  find(session: RunSession): ClientRun | undefined {
+  find(session: Pick<FollowedRun, 'run'>): ClientRun | undefined {
     return this.#runs.get(session);
   }
 
-  async findOrAttach(caller: Caller, session: RunSession): Promise<ClientRun> {
+  /** For results of a run: if nobody has read it here, another process has answered at least its first request. */
+  async findOrAttach(caller: Caller, session: ReadSession): Promise<ClientRun> {
     const found = this.find(session);
     if (found !== undefined) return found;
     const answered = (await this.#calls(session.run)).filter(({ state }) => state !== 'open').length;
-    return this.find(session) ?? this.attach(caller, session, answered);
+    return this.find(session) ?? this.attach(caller, session, Math.max(1, answered));
   }
 
   /** Whether it waits for people or its client, and nobody for its answer: it need not be waited for. */
@@ -121,7 +125,7 @@ export class ClientTools {
    * only.
    */
   async accept(
-    session: Pick<RunSession, 'run' | 'clientCalls'>,
+    session: Pick<FollowedRun, 'run' | 'clientCalls'>,
     results: readonly CallResult[],
   ): Promise<AcceptedResults | null> {
     const waiting = new Map((await session.clientCalls()).map((call) => [call.id, call]));

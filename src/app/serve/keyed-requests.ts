@@ -20,6 +20,7 @@ import type {
   RunReport,
   ServedRun,
 } from '#contracts';
+import type { ElsewhereRuns } from './elsewhere-runs.ts';
 import { serveActive } from './served-run.ts';
 import type { ActiveRun } from './served-run.ts';
 
@@ -31,6 +32,7 @@ type KeyedRequestPorts = {
   readonly keyMs?: number;
   readonly findActive: (run: RunId) => ActiveRun | undefined;
   readonly resume: (caller: Caller, run: RunId) => Promise<ServedRun>;
+  readonly elsewhere: Pick<ElsewhereRuns, 'serve'>;
 };
 
 type OnlyRun = NonNullable<RunOptions['only']>;
@@ -49,13 +51,14 @@ export class KeyedRequests {
     caller: Caller,
     request: AgentRequest & { readonly key: string },
     startNew: (only: OnlyRun) => Promise<ServedRun>,
+    signal?: AbortSignal,
   ): Promise<ServedRun> {
     const requestHash = hashRequest(request);
     for (let tries = 0; ; tries++) {
       const only = { run: await this.#runOf(caller, request), requestHash };
       // However long that takes. If it fails, this request tries itself.
       await this.#starting.get(only.run)?.catch(() => undefined);
-      const found = await this.#serveAgain(caller, only, request.stream === true);
+      const found = await this.#serveAgain(caller, only, request, signal);
       if (found !== null) return found;
       if (this.#starting.has(only.run)) continue;
       const starting = startNew(only);
@@ -107,7 +110,7 @@ export class KeyedRequests {
     return heldSince !== undefined && clock.now() >= heldSince + keyMs;
   }
 
-  /** A further reader of a run that was found. Rejects with `run_owned` if it does not run here and has not ended. */
+  /** A further reader of a run that was found. Rejects with `run_owned` if nobody works on it and it has not ended. */
   async follow(caller: Caller, find: () => Promise<CallerRun>, options: FollowOptions = {}): Promise<ServedRun> {
     const found = await find();
     const { summary } = found;
@@ -116,17 +119,21 @@ export class KeyedRequests {
     const { signal: _signal, ...reading } = options;
     const isOwn = summary.caller === caller.name;
     if (active !== undefined) return serveActive(active, this.#ports.clients.activity, isOwn ? options : reading);
-    if (summary.state !== 'ended') throw new CloisterError('run_owned', `Run ${summary.run} is not running here.`);
-    return servedFromReport(await found.report({ details: options.events?.details === true }), caller);
+    const details = options.events?.details === true;
+    if (summary.state === 'ended') return servedFromReport(await found.report({ details }), caller);
+    if (summary.state !== 'running') throw new CloisterError('run_owned', `Run ${summary.run} is not running.`);
+    const request = { agent: summary.agent, input: summary.goal, stream: options.events !== undefined, details };
+    return this.#ports.elsewhere.serve(caller, summary, request, { signal: options.signal, cancels: isOwn });
   }
 
-  /** Null if there is no such run. Rejects with `key_reused`. If another process runs it, there is only a receipt, and nothing to read. */
+  /** Null if there is no such run. Rejects with `key_reused`. */
   async #serveAgain(
     caller: Caller,
     { run, requestHash }: OnlyRun & { readonly run: RunId },
-    isRead: boolean,
+    request: AgentRequest,
+    signal: AbortSignal | undefined,
   ): Promise<ServedRun | null> {
-    const { cloister, clients, findActive, resume } = this.#ports;
+    const { cloister, clients, elsewhere, findActive, resume } = this.#ports;
     const active = findActive(run);
     if (active !== undefined) {
       checkSameRequest(run, hashRequest(active.request), requestHash);
@@ -138,7 +145,8 @@ export class KeyedRequests {
     const report = await cloister.show(run, { sees: caller.sees ?? 'answers' });
     checkSameRequest(run, report.requestHash, requestHash);
     if (summary.state === 'interrupted') return resume(caller, run);
-    return summary.state === 'ended' || isRead ? servedFromReport(report, caller) : receiptOf(report);
+    if (summary.state === 'ended') return servedFromReport(report, caller);
+    return elsewhere.serve(caller, summary, request, { signal, cancels: false });
   }
 
   /** What was deleted is not run again: whoever sent the request may have asked for the deletion. Rejects with `key_reused`. */
@@ -167,33 +175,11 @@ const checkSameRequest = (run: string, recorded: string | null, requestHash: str
   if (recorded !== requestHash) throw new CloisterError('key_reused', `It belongs to run ${run}.`);
 };
 
-const runsElsewhere = (run: RunId): CloisterError =>
-  new CloisterError('run_owned', `Run ${run} is running in another process.`, { retryAfterMs: 1_000 });
-
-/** Of a run of another process, for a client that wants to know its id. Whoever waits for more gets `run_owned`. */
-const receiptOf = ({ run, agent, startedAt }: RunReport): ServedRun => {
-  const outcome = Promise.reject(runsElsewhere(run));
-  outcome.catch(() => undefined);
-  const nothing = async function* (): AsyncGenerator<never> {
-    yield await outcome;
-  };
-  return {
-    run,
-    agent,
-    startedAt,
-    outcome,
-    events: nothing,
-    pieces: nothing,
-    causes: async () => undefined,
-    cancel: () => undefined,
-  };
-};
-
-/** A run that has ended, as if it had just been run. Throws `run_owned`. */
+/** A run that has ended, as if it had just been run. */
 const servedFromReport = (report: RunReport, { sees }: Caller): ServedRun => {
   const { run, agent, startedAt, causes, events } = report;
   const [root] = report.cells;
-  if (root?.outcome == null) throw runsElsewhere(run);
+  if (root?.outcome == null) throw new CloisterError('run_owned', `Run ${run} is not running.`);
   const outcome = outcomeAsSeen({ ...root.outcome, run, cell: root.cell }, sees);
   return {
     run,

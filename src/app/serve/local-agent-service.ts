@@ -25,7 +25,6 @@ import type {
   RunCommandName,
   RunCommandResults,
   RunSession,
-  RunSummary,
   ServedRun,
   AgentService,
 } from '#contracts';
@@ -42,9 +41,9 @@ import { CallerContinuations } from './caller-continuations.ts';
 import { budgetWithin, startServedRun } from './start-run.ts';
 import { readDeadLetters } from './caller-dead-letters.ts';
 import type { StartKind } from './start-run.ts';
-import { ClientTools, runOfResults } from './client-tools.ts';
-import { continueElsewhere } from './continue-elsewhere.ts';
-import { continueClientRun, nullIfLost } from './continue-client-run.ts';
+import { ClientTools } from './client-tools.ts';
+import { ClientContinuations } from './client-continuations.ts';
+import { ElsewhereRuns } from './elsewhere-runs.ts';
 import { LocalCallerConversations } from './caller-conversations.ts';
 import { listCallerRuns } from './caller-run-list.ts';
 import { LocalCallerStorage } from './caller-storage.ts';
@@ -68,6 +67,8 @@ export class LocalAgentService implements AgentService {
   readonly #residents: ResidentSessions;
   readonly #resumer: InterruptedRunResumer;
   readonly #keyed: KeyedRequests;
+  readonly #elsewhere: ElsewhereRuns;
+  readonly #clientRuns: ClientContinuations;
   readonly #agents: CallerAgents;
   readonly questions: CallerQuestions;
   readonly checkpoints: CallerCheckpoints;
@@ -106,8 +107,23 @@ export class LocalAgentService implements AgentService {
     this.storage = new LocalCallerStorage({ ...ports, allowances: this.#allowances, find });
     this.retention = new RunRetention({ ...ports, allowances: this.#allowances });
     this.conversations = new LocalCallerConversations({ ...ports, checkpoints: this.checkpoints, facts: this.#facts });
+    this.#elsewhere = new ElsewhereRuns({
+      ...ports,
+      activity: ports.clients.activity,
+      questions: () => this.questions,
+      onInterrupted: () => this.#resumer.resumeIfStarted(),
+    });
+    this.#clientRuns = new ClientContinuations({
+      ...ports,
+      find,
+      tools: this.#tools,
+      live: this.#live,
+      elsewhere: this.#elsewhere,
+      resume: (caller, run) => this.#resumeDetached(caller, run),
+    });
     this.#keyed = new KeyedRequests({
       ...ports,
+      elsewhere: this.#elsewhere,
       findActive: (run) => this.#live.get(run),
       resume: (caller, run) => this.#continuations.resume(caller, run),
     });
@@ -157,12 +173,11 @@ export class LocalAgentService implements AgentService {
     this.#ports.cloister.template(this.agent(caller, agent).name);
 
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
-    const started =
-      request.key === undefined
-        ? this.#startWithSlot(caller, request, signal)
-        : this.#keyed.start(caller, { ...request, key: request.key }, (only) =>
-            this.#startWithSlot(caller, request, signal, { only }),
-          );
+    const start = (kind?: StartKind): Promise<ServedRun> => this.#startWithSlot(caller, request, signal, kind);
+    const { key } = request;
+    const keyed = (of: string): Promise<ServedRun> =>
+      this.#keyed.start(caller, { ...request, key: of }, (only) => start({ only }), signal);
+    const started = key === undefined ? start() : keyed(key);
     return this.#live.whileStarting(started);
   }
 
@@ -234,28 +249,9 @@ export class LocalAgentService implements AgentService {
 
   async continueRun(caller: Caller, given: ClientToolResults, signal?: AbortSignal): Promise<ServedRun | null> {
     this.#ports.tokens.actingEntry(caller);
-    this.#live.checkOpen();
-    const run = runOfResults(given.results);
-    const active = run === null ? null : await this.#findWaiting(caller, run);
-    if (active === null) return null;
-    if ('state' in active)
-      return continueElsewhere({ ...this.#ports, tools: this.#tools }, active, { caller, given }, signal);
-    const { activity } = this.#ports.clients;
-    const from = { caller, given, checkOpen: () => this.#live.checkOpen() };
-    const served = await continueClientRun(this.#tools, active, from, { activity, signal });
+    const served = await this.#clientRuns.continue(caller, given, signal);
     if (served !== null) this.#runOfRequest.set(caller, served.run);
     return served;
-  }
-
-  /** The run of this caller, resumed if nobody owns it; of another process, what is known of it. Null: unknown, ended, or cannot be resumed. */
-  #findWaiting(caller: Caller, run: RunId): Promise<ActiveRun | RunSummary | null> {
-    return nullIfLost(async (): Promise<ActiveRun | RunSummary | null> => {
-      // probe: client-call-of-caller
-      const { summary } = await this.find({ name: caller.name }, run);
-      await this.#live.resuming(run);
-      if (this.#live.get(run) === undefined && summary.state === 'interrupted') await this.#resumeDetached(caller, run);
-      return this.#live.get(run) ?? (summary.state === 'running' ? summary : null);
-    });
   }
 
   async do<K extends RunCommandName>(
@@ -290,7 +286,7 @@ export class LocalAgentService implements AgentService {
     readDeadLetters(this.#ports.cloister, caller, runs);
 
   find(caller: Caller, run: string): Promise<CallerRun> {
-    return findCallerRun(this.#ports.cloister, this.#live, caller, run);
+    return findCallerRun(this.#ports.cloister, { live: this.#live, elsewhere: this.#elsewhere }, caller, run);
   }
 
   /** The run that was started for this request, if any. */
@@ -303,9 +299,11 @@ export class LocalAgentService implements AgentService {
    * that, a client that disconnects no longer ends its run, and the remaining runs are left too. A second call may use a shorter time.
    * Returns the runs that were left.
    */
-  drain(graceMs: number): Promise<readonly RunId[]> {
+  async drain(graceMs: number): Promise<readonly RunId[]> {
     this.#resumer.stop();
-    return this.#live.drain(graceMs);
+    const left = await this.#live.drain(graceMs);
+    this.#elsewhere.close();
+    return left;
   }
 
   #serve(session: RunSession, held: RunHolds, signal: AbortSignal | undefined): ServedRun {

@@ -10,6 +10,7 @@ import type {
   AgentRequest,
   Caller,
   CallerQuestion,
+  FollowedRun,
   FollowOptions,
   RunEvent,
   RunOutcome,
@@ -47,9 +48,19 @@ export type ActiveRun = RunHolds & {
   readonly detach: () => void;
 };
 
+/** A run for a caller that is read here, whichever process works on it. */
+export type ReadRun = Pick<ActiveRun, 'caller' | 'request' | 'startedAt' | 'outcome' | 'onDisconnect' | 'questions'> & {
+  readonly session: AsyncIterable<RunEvent> &
+    Pick<
+      FollowedRun,
+      'run' | 'outcome' | 'events' | 'causes' | 'cancel' | 'clientCalls' | 'onWaiting' | 'waitsForPeople'
+    >;
+  readonly agent: { readonly name: string; readonly signature: { readonly output: { readonly format: string } } };
+};
+
 /** Serves one request of a run whose client has tools. */
 export const serveClientRequest = (
-  active: ActiveRun,
+  active: ReadRun,
   client: ClientRun,
   request: Omit<Parameters<ClientRun['serveRequest']>[1], 'end' | 'onDisconnect'>,
   { activity, signal, events }: ClientServing,
@@ -70,7 +81,7 @@ type ClientServing = {
 
 /** Before the run works for a request whose client reads the events; undefined if it does not. They end when the signal aborts. */
 export const subscribeEvents = (
-  { session, caller }: Pick<ActiveRun, 'session' | 'caller'>,
+  { session, caller }: Pick<ReadRun, 'session' | 'caller'>,
   { readsEvents, details = false }: Pick<AgentRequest, 'readsEvents' | 'details'>,
   signal: AbortSignal | undefined,
 ): AsyncIterable<RunEvent> | undefined => {
@@ -90,10 +101,10 @@ export const serveActive = (
   return serveWholeRun({ ...active, request }, activity, signal);
 };
 
-const isAnswerOnly = ({ agent, request }: ActiveRun): boolean =>
+const isAnswerOnly = ({ agent, request }: ReadRun): boolean =>
   (request.format ?? (request.schema === undefined ? agent.signature.output.format : 'json')) === 'json';
 
-const runInfo = ({ session, agent, startedAt, caller }: ActiveRun) => ({
+const runInfo = ({ session, agent, startedAt, caller }: ReadRun) => ({
   run: session.run,
   agent: agent.name,
   startedAt,
@@ -103,7 +114,7 @@ const runInfo = ({ session, agent, startedAt, caller }: ActiveRun) => ({
 });
 
 /** Must be called as soon as the run starts; it would otherwise miss the first events. `activity`: the answer describes activity. */
-export const serveWholeRun = (active: ActiveRun, activity: boolean, signal: AbortSignal | undefined): ServedRun => {
+export const serveWholeRun = (active: ReadRun, activity: boolean, signal: AbortSignal | undefined): ServedRun => {
   const { session, caller, request, onDisconnect, outcome } = active;
   const shown = session.events({ sees: caller.sees ?? 'answers', details: request.details === true });
   const events = request.stream === true ? eagerEvents(shown, session.outcome, signal) : shown;
@@ -124,7 +135,7 @@ export const serveWholeRun = (active: ActiveRun, activity: boolean, signal: Abor
   };
 };
 
-const whenAsked = ({ session, questions, outcome }: ActiveRun): Promise<readonly CallerQuestion[]> =>
+const whenAsked = ({ session, questions, outcome }: ReadRun): Promise<readonly CallerQuestion[]> =>
   new Promise((resolve, reject) => {
     const look = async (): Promise<void> => {
       const own = (await questions()).filter(({ mayAnswer }) => mayAnswer);

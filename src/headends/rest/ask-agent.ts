@@ -132,7 +132,7 @@ const runFailedError = (error: unknown, causes: readonly Cause[] | undefined): u
 // The events of a run as a stream: each event once, then the outcome.
 type EventStreamInput = {
   readonly events: AsyncIterable<RunEvent>;
-  /** The outcome; null if the run continues in another process, where this server cannot follow it. */
+  /** The outcome; null if it is not known. */
   readonly finalValue: () => Promise<JsonObject | null>;
   /** The id of the request. */
   readonly id: string;

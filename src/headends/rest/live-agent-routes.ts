@@ -57,7 +57,7 @@ const mailRoutes = (service: AgentService): readonly HttpRoute[] => [
     tag: 'runs',
     summary: 'Send a message to an agent of a run, or publish it to a topic',
     description:
-      'An idle resident run needs a run slot first. If no slot is free and the queue is full, nothing is sent. If the run is not running on this server, the message is stored for the process that runs or resumes it; `answer` is then refused.',
+      'An idle resident run needs a run slot first. If no slot is free and the queue is full, nothing is sent. If the run is not running on this server, the message is stored for the process that runs or resumes it; its answer is read from there, unless nobody works on the run.',
     body: messageShape,
     replies: {
       200: jsonReply('The answer to the message.', answerShape),
@@ -136,8 +136,8 @@ const messagesAfter = (
   if (after === undefined) return [...messages];
   const index = messages.findIndex(({ message }) => message === after);
   if (index === -1) throw new CloisterError('request_invalid', 'after: the run has no message with this id.');
-  for (const { by, message } of messages.slice(0, index + 1))
-    if (by === 'agent' && message !== undefined) session?.confirm(message);
+  for (const { by, message, delivered } of messages.slice(0, index + 1))
+    if (by === 'agent' && message !== undefined && delivered !== true) session?.confirm(message);
   return messages.slice(index + 1);
 };
 

@@ -79,7 +79,10 @@ const transcriptQuery = object(
 );
 
 /** For operations that need a running run. */
-export const notRunningReply = jsonReply('The run is not running on this server: it has ended.', errorShape);
+export const notRunningReply = jsonReply(
+  'Nobody works on the run, or another server would have to do this.',
+  errorShape,
+);
 
 export const runRoutes = (service: AgentService): readonly HttpRoute[] => [
   ...readingRoutes(service),
@@ -235,13 +238,13 @@ const showRun = async (service: AgentService, call: AdmittedRequest): Promise<Ro
 export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<CallerRun> =>
   service.find(caller, params['run'] ?? '');
 
-/** Throws `cell_ended` if the run is not running on this server. */
+/** Throws `cell_ended` if nobody works on the run. */
 export const requireRunning = async (service: AgentService, call: AdmittedRequest): Promise<RunningRun> => {
   const found = await requireRun(service, call);
   const { summary, session } = found;
   if (session === null) {
     const advice = summary.state === 'interrupted' ? ' Continue it with `resume`.' : '';
-    throw new CloisterError('cell_ended', `Run ${summary.run} is not running on this server.${advice}`);
+    throw new CloisterError('cell_ended', `Run ${summary.run} is not running.${advice}`);
   }
   return { ...found, session };
 };
@@ -306,7 +309,7 @@ const checkEventExists = async (found: CallerRun, after: string, where: string):
     );
 };
 
-/** The outcome; null if the client is gone, or the run continues elsewhere. */
+/** The outcome; null if the client is gone, or it is not known. */
 const finalOutcome = async (found: CallerRun, { signal }: AdmittedRequest): Promise<JsonObject | null> => {
   if (signal.aborted) return null;
   const outcome = (await found.session?.outcome) ?? reportedOutcome(await found.report());

@@ -86,19 +86,26 @@ test('every protocol takes a key, also for a stream', async () => {
   }
 });
 
-test('while another process runs it, a key gives the same receipt; whoever waits for the answer is told to try later', async () => {
+test('while another process runs it, a key gives the same receipt, and whoever waits or streams is given the answer', async () => {
   const workspace = workspaceFor();
   const [here, there] = [
-    await serve(workspace, rehearse([{ reply: { text: 'Yes.', delayMs: 5_000 } }])),
+    await serve(workspace, rehearse([{ reply: { text: 'Yes.', delayMs: 300 } }])),
     await serve(workspace),
   ];
   const body = { input: 'Go.', wait: false };
   const replies = [await here.post('/v1/lead', 'k1', body), await there.post('/v1/lead', 'k1', body)];
   expect(replies.map(({ status }) => status)).toEqual([202, 202]);
   expect(replies[1]!.text).toBe(replies[0]!.text);
-  expect(await there.post('/v1/lead', 'k1', { input: 'Go.' })).toMatchObject({ status: 409 });
-  expect(await there.post('/v1/lead', 'k1', { input: 'Go.', stream: true })).toMatchObject({ status: 409 });
-  await here.post(`/v1/runs/${runOf(replies[0]!.text)}/cancel`, null, {});
+  const [waited, streamed] = await Promise.all([
+    there.post('/v1/lead', 'k1', { input: 'Go.' }),
+    there.post('/v1/lead', 'k1', { input: 'Go.', stream: true }),
+  ]);
+  const own = await here.post('/v1/lead', 'k1', { input: 'Go.' });
+  expect(waited).toEqual(own);
+  expect(streamed.text).toContain('event: text-delta');
+  expect(streamed.text).toContain('event: outcome');
+  expect([here.model.requests.length, there.model.requests.length]).toEqual([1, 0]);
+  expect(await there.post('/v1/lead', 'k1', { input: 'Stop.' })).toMatchObject({ status: 422 });
 });
 
 test('over MCP, a key comes with the call', async () => {

@@ -14,6 +14,7 @@ const slowStart = () => {
   let stored: Only | null = null;
   let starts = 0;
   const keyed = new KeyedRequests({
+    elsewhere: undefined as never,
     cloister: {
       storage: { tombstone: async () => null } as never,
       runs: async () => (stored === null ? [] : [{ run: stored.run, state: 'ended' } as unknown as RunSummary]),
@@ -62,6 +63,7 @@ const expiring = (keyMs?: number) => {
   const runs = new Map<string, { endedAt: number | null; hash: string; deletedAt?: number }>();
   let reads = 0;
   const keyed = new KeyedRequests({
+    elsewhere: undefined as never,
     cloister: {
       storage: {
         tombstone: async (run: string) => {

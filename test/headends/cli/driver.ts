@@ -208,6 +208,9 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     remove: () => undefined,
     questions: async () => [],
     answer: () => Promise.reject(new Error('not here')),
+    follow: () => {
+      throw new Error('not here');
+    },
     template: () => null,
     agentTool: () => {
       throw new Error('not here');
