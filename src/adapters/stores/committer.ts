@@ -14,6 +14,8 @@ import type { AppliedBatch, Tables } from './tables.ts';
 
 export type StoreConnection = {
   readonly tables: Tables;
+  /** Called before `begin` with the items of the transaction: whatever needs no turn is done here, because others wait for the rest. */
+  prepare?(items: readonly Item[]): void;
   /** Waits for other writers; throws when that takes too long. */
   begin(): void;
   /** Returns once everything written since `begin` is durable. Throws when it is not, or when that is unknown. */
@@ -65,6 +67,7 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
   };
   const write = (items: readonly Item[]): AppliedBatch => {
     connection ??= ports.connect();
+    connection.prepare?.(items);
     connection.begin();
     const { tables, acknowledgedTail } = connection;
     const state = {

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Tail } from './chain.ts';
 import type { StoreConnection } from './committer.ts';
+import type { Item } from './messages.ts';
 import { databasePath, mayPack, openForWriting } from './database.ts';
 import { deletionTables } from './sqlite-deletions.ts';
 import { openHeadsWriter } from './heads-writer.ts';
@@ -39,8 +40,10 @@ const createConnection = (database: DatabaseSync, folder: string, ports: SqliteP
   database.exec('PRAGMA busy_timeout = 0');
   const turns = openTurns({ ...ports, database, folder });
   const heads = openHeadsWriter({ ...ports, workspace: folder, database, isInPlace });
+  const bodies = openBodies(mayPack(database));
   return {
-    tables: sqliteTables(database),
+    tables: sqliteTables(database, bodies),
+    prepare: bodies.prepare,
     begin() {
       turns.begin();
       heads.begin();
@@ -61,8 +64,33 @@ const createConnection = (database: DatabaseSync, folder: string, ports: SqliteP
 export const readBlob = (database: DatabaseSync, ref: string): Uint8Array | undefined =>
   database.prepare('SELECT bytes FROM blobs WHERE ref = ?').get(ref)?.['bytes'] as Uint8Array | undefined;
 
-const sqliteTables = (database: DatabaseSync): Tables => {
-  const stored = mayPack(database) ? packRecord : (body: string) => body;
+type StoredBody = string | Uint8Array;
+
+type Bodies = {
+  /** Packs the frames of a transaction before it begins. */
+  readonly prepare: (items: readonly Item[]) => void;
+  /** What is stored for a body. */
+  readonly stored: (body: string) => StoredBody;
+};
+
+const openBodies = (packs: boolean): Bodies => {
+  if (!packs) return { prepare: () => {}, stored: (body) => body };
+  const prepared = new Map<string, StoredBody>();
+  return {
+    prepare(items) {
+      prepared.clear();
+      for (const item of items) if (item.do === 'frame') prepared.set(item.body, packRecord(item.body));
+    },
+    stored(body) {
+      const found = prepared.get(body);
+      // Not kept until the next transaction, which may be long after.
+      prepared.delete(body);
+      return found ?? packRecord(body);
+    },
+  };
+};
+
+const sqliteTables = (database: DatabaseSync, { stored }: Bodies): Tables => {
   const frame = database.prepare('INSERT INTO frames(run, no, body, hash) VALUES (?, ?, ?, ?)');
   const tail = database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1');
   const blob = database.prepare(
