@@ -33,7 +33,7 @@ type KeyedRequestPorts = {
   readonly resume: (caller: Caller, run: RunId) => Promise<ServedRun>;
 };
 
-type OnlyRun = NonNullable<RunOptions['only']>;
+type OnlyRun = Required<NonNullable<RunOptions['only']>> & { readonly requestHash: string };
 
 export class KeyedRequests {
   readonly #ports: KeyedRequestPorts;
