@@ -44,6 +44,19 @@ export const checkCellFiles = async (
   return found.sort(byPath).map((problem) => ({ ...problem, cell }));
 };
 
+/** Whether every file of the run on this machine is one that its agents wrote, now or earlier: the run was moved here, perhaps again. */
+export const areOnlyOlder = async (frames: readonly Frame[], workspaces: CellFolders, run: RunId): Promise<boolean> => {
+  for (const [cell, log] of writtenFiles(frames)) {
+    const folder = log.hasFileTools ? openFolderIfAny(workspaces, run, { cell, log }) : undefined;
+    for (const { path, bytes } of (await folder?.list()) ?? []) {
+      if (log.outputs.has(path)) continue;
+      if (!(await matchesAny(log.written(path), folder!, { path, bytes }))) return false;
+    }
+    if (log.problems.length > 0) return false;
+  }
+  return true;
+};
+
 /** Writes the files in the log to the cell folders of another run, or again to its own. Returns how many. */
 export const restoreFiles = async (frames: readonly Frame[], workspaces: CellFolders, run: RunId): Promise<number> => {
   let count = 0;

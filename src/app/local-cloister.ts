@@ -6,30 +6,14 @@ import type {
   AgentData,
   AgentInput,
   AgentTool,
-  AnswerOptions,
-  AnswerReceipt,
   Checkpoints,
   Cloister,
   Conversations,
-  DurableEvent,
-  ForkOptions,
-  Mail,
-  ObserveOptions,
-  QuestionAnswer,
-  QuestionQuery,
-  QuestionReport,
-  ReplayReport,
   ResidentOptions,
   RunOptions,
   RunSession,
   Schema,
-  MessageTarget,
-  SignalReceipt,
-  StallReport,
-  TaskSpec,
-  TasksOptions,
   TeamGoal,
-  TeamRunOptions,
   TeamSession,
   TurnOptions,
 } from '#contracts';
@@ -49,8 +33,10 @@ import { checkAnswer } from './check-answer.ts';
 import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { RunReader } from './run-reader.ts';
+import { onlyRun } from './run-start.ts';
 import type { NewRun } from './run-start.ts';
 import { handleQuestions } from './question-handler.ts';
+import { LocalRunDriver } from './run-driver.ts';
 import { RunQuestions } from './run-questions.ts';
 import { Runs } from './runs.ts';
 import type { SharedPorts } from './shared-ports.ts';
@@ -67,6 +53,7 @@ export class LocalCloister extends RunReader implements Cloister {
   readonly #conversationService: ConversationService;
   readonly #questions: RunQuestions;
   readonly storage: Cloister['storage'];
+  readonly driver: Cloister['driver'];
 
   constructor(agents: readonly Agent[], shared: SharedPorts) {
     const { store, clock, ids, conversationSettings } = shared;
@@ -99,6 +86,14 @@ export class LocalCloister extends RunReader implements Cloister {
     this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave, onStart);
     this.storage = openRunStorage(shared, this.#conversationService, this.#runs);
     this.#continuer = new RunContinuer(shared, { agents: this.#agents, requests: this.#requests, runs: this.#runs });
+    this.driver = new LocalRunDriver({
+      ...shared,
+      runs: this.#runs,
+      starter: this,
+      agent: (name) => this.#agents.get(name),
+      check: (...request) => this.#requests.checkRequested(...request),
+      resume: (run, wasAtRest) => this.#resume(run, { files: 'restore' }, wasAtRest),
+    });
     const others = { runs: this.#runs, agents: this.#agents, continuer: this.#continuer };
     this.#questions = new RunQuestions({ store, clock, ids, ...others, resume: (run) => this.resume(run) });
   }
@@ -141,7 +136,7 @@ export class LocalCloister extends RunReader implements Cloister {
       history: this.#requests.historyFor(request),
       ...filesOf(request),
       caller,
-      requestHash: only?.requestHash,
+      ...onlyRun(only),
     };
     // The schema has been checked: what it accepts has its type.
     return this.#runs.start(this.#runs.idFor(only), start, signal) as RunSession<never>;
@@ -155,11 +150,11 @@ export class LocalCloister extends RunReader implements Cloister {
     return buildAgentTool(found, { validate, run: (input, one) => this.run(agent, input, { ...one, ...env }).outcome });
   }
 
-  runTasks(team: string | Agent, tasks: readonly TaskSpec[], options: TasksOptions = {}): TeamSession {
+  runTasks(...[team, tasks, options = {}]: Parameters<Cloister['runTasks']>): TeamSession {
     return this.#startTeam(team, tasksGoal(tasks, options), options);
   }
 
-  runTeam(team: string | Agent, goal: string, options: TeamRunOptions = {}): TeamSession {
+  runTeam(...[team, goal, options = {}]: Parameters<Cloister['runTeam']>): TeamSession {
     return this.#startTeam(team, teamGoal(goal, options), options);
   }
 
@@ -200,28 +195,28 @@ export class LocalCloister extends RunReader implements Cloister {
       history: this.#requests.historyFor(request),
       ...filesOf(request),
       ...startOptions,
-      requestHash: only?.requestHash,
+      ...onlyRun(only),
     };
     return this.#runs.start(this.#runs.idFor(only), start, signal);
   }
 
-  send(run: string, text: string, target?: MessageTarget): string {
+  send(...[run, text, target]: Parameters<Cloister['send']>): string {
     return this.#runs.find(parseRunId(run)).send(text, target);
   }
 
-  async questions(query: QuestionQuery = {}): Promise<readonly QuestionReport[]> {
+  async questions(...[query = {}]: Parameters<Cloister['questions']>): ReturnType<Cloister['questions']> {
     checkOptions(query, { run: 'name', caller: 'name', all: 'flag' });
     return this.#questions.list(query);
   }
 
-  async answer(question: string, answer: QuestionAnswer, options: AnswerOptions = {}): Promise<AnswerReceipt> {
+  async answer(...[question, answer, options = {}]: Parameters<Cloister['answer']>): ReturnType<Cloister['answer']> {
     checkOptionType('question', question, 'text');
     checkAnswer(answer);
     checkOptions(options, { by: 'name', id: 'name', right: 'any', resume: 'any' });
     return this.#questions.answer(question, answer, options);
   }
 
-  async signal(...[run, command, options = {}]: Parameters<Cloister['signal']>): Promise<SignalReceipt> {
+  async signal(...[run, command, options = {}]: Parameters<Cloister['signal']>): ReturnType<Cloister['signal']> {
     checkOptions(options, { id: 'name', by: 'name' });
     return this.#runs.signal(run, command, options);
   }
@@ -232,11 +227,11 @@ export class LocalCloister extends RunReader implements Cloister {
     return new StoreInbox(headend, this.#shared);
   }
 
-  subscribe(run: string, topic: string): AsyncIterable<Mail> {
+  subscribe(run: string, topic: string): ReturnType<Cloister['subscribe']> {
     return this.#runs.find(parseRunId(run)).subscribe(topic);
   }
 
-  observe(options: ObserveOptions = {}): AsyncIterable<DurableEvent> {
+  observe(...[options = {}]: Parameters<Cloister['observe']>): ReturnType<Cloister['observe']> {
     checkOptions(options, { sees: seesShape, details: 'flag', signal: 'signal' });
     return this.#runs.observe(options);
   }
@@ -260,7 +255,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const turn = { agent, conversation, context, bytesMax, run: this.#runs.idFor(only), isOnly: only !== undefined };
     const { run, log, history, files } = await this.#conversationService.beginTurn(turn);
     try {
-      const own = { ...environment, ...filesOf(request), ...startOptions, requestHash: only?.requestHash };
+      const own = { ...environment, ...filesOf(request), ...startOptions, ...onlyRun(only) };
       const start = { agent, goal, log, system, history, files, conversation, ...own };
       return this.#runs.start(run, start, signal);
     } catch (error) {
@@ -270,8 +265,12 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   resume(run: string, options: Parameters<Cloister['resume']>[1] = {}): Promise<RunSession> {
+    return this.#resume(run, options, false);
+  }
+
+  #resume(run: string, options: Parameters<Cloister['resume']>[1] & {}, wasAtRest: boolean): Promise<RunSession> {
     const isTurn = (one: RunId): Promise<boolean> => this.#conversationService.checkResumed(one);
-    return this.#runs.opening(fromRecords(run, () => this.#continuer.resume(run, options, isTurn)));
+    return this.#runs.opening(fromRecords(run, () => this.#continuer.resume(run, options, { isTurn, wasAtRest })));
   }
 
   async resumeConversation(
@@ -285,12 +284,12 @@ export class LocalCloister extends RunReader implements Cloister {
     return run === null ? null : this.resume(run, rest);
   }
 
-  async replay(run: string): Promise<ReplayReport> {
+  async replay(run: string): ReturnType<Cloister['replay']> {
     await this.durable(parseRunId(run));
     return fromRecords(run, async () => this.#continuer.replay(await this.#shared.store.read(parseRunId(run))));
   }
 
-  fork(run: string, options: ForkOptions): Promise<RunSession> {
+  fork(...[run, options]: Parameters<Cloister['fork']>): Promise<RunSession> {
     return this.#runs.opening(fromRecords(run, () => this.#continuer.fork(run, options)));
   }
 
@@ -303,7 +302,7 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.durable(run).catch(() => undefined);
   }
 
-  get stalls(): StallReport {
+  get stalls(): Cloister['stalls'] {
     return this.#shared.stalls?.report() ?? noStallReport;
   }
 

@@ -58,6 +58,9 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   server: {
     serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve(options, log),
     studio: async (options, log) => (await import('./open-studio.ts')).openStudio(options, log),
+    worker: async (options, log) => (await import('./run-worker.ts')).workerWorld.worker(options, log),
+    driveOne: async (...given) => (await import('./run-worker.ts')).workerWorld.driveOne(...given),
+    reconcile: async (options) => (await import('./run-worker.ts')).workerWorld.reconcile(options),
     pageOfRun: async (cloister, run) => (await import('./page-of-run.ts')).pageOfRun(cloister, run),
     slackManifest: async (options) => (await import('./serve-world.ts')).serveWorld.slackManifest(options),
     makeToken: async (name) => (await import('./serve-world.ts')).serveWorld.makeToken(name),

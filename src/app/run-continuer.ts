@@ -1,7 +1,7 @@
 // Continues runs from frames: those of an interrupted run, and those that a fork or a checkpoint begins with.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import { checkOptions, parseRunId } from '#base/shapes';
+import { checkOptions, oneOf, parseRunId } from '#base/shapes';
 import type { Agent, ForkOptions, Frame, ReplayReport, RunOptions, RunSession, RunStarter } from '#contracts';
 import { projectLog } from '#core/events';
 import { checkResume, forkFrames, replayRun } from '#core/orchestration';
@@ -10,7 +10,7 @@ import { withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
 import type { AgentList } from './agent-list.ts';
 import { checkRecordedValues } from './check-recorded-values.ts';
-import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
+import { areOnlyOlder, checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkEnvPassedAgain, environmentFor, resourcesWithEnv } from './run-environment.ts';
 import type { RunRequestChecker } from './run-request-checker.ts';
 import type { ContinuedRun, RunEnvironment } from './run-start.ts';
@@ -21,6 +21,13 @@ type RunContinuerPorts = {
   readonly agents: AgentList;
   readonly requests: RunRequestChecker;
   readonly runs: Runs;
+};
+
+type ResumedRun = {
+  /** Whether the run is a turn of a conversation, according to the workspace log. */
+  readonly isTurn: (run: RunId) => Promise<boolean>;
+  /** All of its cells only waited, so it was not down. */
+  readonly wasAtRest: boolean;
 };
 
 export class RunContinuer {
@@ -69,15 +76,14 @@ export class RunContinuer {
     return forked;
   }
 
-  /** `isTurn`: whether the run is a turn of a conversation, according to the workspace log. */
   async resume(
     id: string,
     options: NonNullable<Parameters<RunStarter['resume']>[1]>,
-    isTurn: (run: RunId) => Promise<boolean>,
+    { isTurn, wasAtRest }: ResumedRun,
   ): Promise<RunSession> {
-    checkOptions(options, { signal: 'signal', takeOver: 'flag', env: 'any' });
-    const { signal, takeOver = false, env } = options;
-    const { store, workspaces } = this.#shared;
+    checkOptions(options, { signal: 'signal', takeOver: 'flag', env: 'any', files: oneOf('restore') });
+    const { signal, takeOver = false, env, files } = options;
+    const { store } = this.#shared;
     const run = parseRunId(id);
     // Before the run is acquired, because nothing is written for a run that this build cannot read.
     const [found] = await store.list({ runs: [run] });
@@ -86,15 +92,24 @@ export class RunContinuer {
     try {
       const frames = await store.read(run);
       const resumable = await this.check(frames, env);
-      const problems = await checkFiles(frames, workspaces, run);
-      if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
+      await this.#checkFiles(frames, run, files === 'restore');
       const saved = frames.some(mayBelongToConversation) && (await isTurn(run));
       const signals = await store.signals(run);
-      return this.#ports.runs.start(run, { ...resumable, log, saved, signals }, signal);
+      return this.#ports.runs.start(run, { ...resumable, log, saved, signals, wasAtRest }, signal);
     } catch (error) {
       await log.close();
       throw error;
     }
+  }
+
+  /** Throws `files_changed`. */
+  async #checkFiles(frames: readonly Frame[], run: RunId, mayRestore: boolean): Promise<void> {
+    const { workspaces } = this.#shared;
+    const problems = await checkFiles(frames, workspaces, run);
+    if (problems.length === 0) return;
+    if (!mayRestore || !(await areOnlyOlder(frames, workspaces, run)))
+      throw new CloisterError('files_changed', fileProblemsText(problems));
+    await restoreFiles(frames, workspaces, run);
   }
 
   /** Goes through a log again, without anything outside. */

@@ -1,11 +1,12 @@
 // Checks requests for runs before anything is recorded or spent.
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { JsonObject } from '#base';
 import { checkOptions } from '#base/shapes';
 import type {
   Agent,
   Budget,
   History,
+  RequestedRunOptions,
   ResidentOptions,
   RunOptions,
   StoredAttachment,
@@ -85,6 +86,15 @@ export class RunRequestChecker {
     if (goal === null && (options.attachments ?? []).length > 0)
       throw new CloisterError('attachment_refused', 'attachments: files come with a first message; set `message`.');
     return { environment, agent: found, goal, ...checkContext(found, options, resources) };
+  }
+
+  /** For a run that another process begins. */
+  checkRequested(agent: string, input: string | JsonObject | null, options: RequestedRunOptions): void {
+    const { resident, topics, only: _only, ...given } = options;
+    if (resident !== true) return void this.checkRun(agent, input ?? '', given);
+    const { schema: _schema, format: _format, tools: _tools, ...more } = given;
+    const message = input === null ? {} : { message: input };
+    this.checkResident(agent, { ...more, ...message, ...omitUndefined({ topics }) });
   }
 
   #environment(agent: Agent, env: RunOptions['env']): RunEnvironment {

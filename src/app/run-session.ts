@@ -15,7 +15,6 @@ import type {
   LiveEvent,
   LiveAgent,
   Mail,
-  OutsideSpawn,
   ProtocolEvent,
   QuestionReport,
   RouteChoice,
@@ -27,7 +26,6 @@ import type {
   RunOutcome,
   RunLog,
   RunSession,
-  StartedAgent,
   MessageTarget,
   Store,
   TaskSpec,
@@ -70,7 +68,8 @@ export class LocalRunSession implements TeamSession, RunListener {
   readonly outcome: Promise<RunOutcome>;
   readonly #start: RunStart;
   readonly #host: RunHost;
-  #live: Run | undefined;
+  /** Undefined before it has started, and once it has ended. */
+  live: Run | undefined;
   #afterEnd: ReturnType<typeof keepAfterEnd> | undefined;
   #log: RunLog | undefined;
   // Created on first use: of ten thousand runs in flight, most are left alone.
@@ -81,6 +80,8 @@ export class LocalRunSession implements TeamSession, RunListener {
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
   cancelled = false;
+  /** Called after each frame. No session continues before what it does at once, or in its next microtask. */
+  afterFrame: (() => void) | undefined;
   /** The number of the newest durable frame. */
   committed = -1;
   ended = false;
@@ -99,7 +100,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   /** Connects the started run. */
   attach(live: Run, log: RunLog): void {
-    [this.#live, this.#log] = [live, log];
+    [this.live, this.#log] = [live, log];
     if (log.onCommit === undefined) this.#commit(Infinity);
     else log.onCommit((newest) => this.#commit(newest));
     // An agent that waits for messages would notice nothing.
@@ -124,8 +125,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.#startSettled?.resolve();
     this.#feed?.end();
     this.#outside?.end();
-    this.#afterEnd = this.#live && keepAfterEnd(this.#live);
-    this.#live = undefined;
+    this.#afterEnd = this.live && keepAfterEnd(this.live);
+    this.live = undefined;
   }
 
   /** A run starts shortly after it was requested; nothing is recorded before that. Rejects if that failed, also after the end. */
@@ -147,7 +148,7 @@ export class LocalRunSession implements TeamSession, RunListener {
     if (asked.do === 'cancel') this.cancelled = true;
     else if (asked.do === 'confirm') this.#openOutside().check(asked.message);
     else this.#assertLive();
-    const live = this.#live;
+    const live = this.live;
     if (live === undefined) return earlyCommands[command.do]((this.#early ??= this.#openEarly()), command);
     if (asked.do !== 'answer' || this.#people === undefined) return live.do(command);
     return this.#people.admitted(() => live.do(asked)) as RunCommandResults[K];
@@ -224,10 +225,10 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   agents(): readonly LiveAgent[] {
-    return this.#live === undefined || this.ended || this.cancelled ? [] : this.#live.agents();
+    return this.live === undefined || this.ended || this.cancelled ? [] : this.live.agents();
   }
 
-  async spawn(request: OutsideSpawn): Promise<StartedAgent> {
+  async spawn(request: Parameters<RunSession['spawn']>[0]): ReturnType<RunSession['spawn']> {
     checkOptionType('options', request, 'options');
     checkOptions(request, spawnFields);
     return this.do({ ...request, do: 'spawn' });
@@ -242,16 +243,16 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   get queue(): TeamSession['queue'] {
-    return readOnlyTasks((this.#live ?? this.#afterEnd)?.team?.queue);
+    return readOnlyTasks((this.live ?? this.#afterEnd)?.team?.queue);
   }
 
   get sharedMemory(): TeamSession['sharedMemory'] {
-    return readOnlyMemory((this.#live ?? this.#afterEnd)?.team?.memory);
+    return readOnlyMemory((this.live ?? this.#afterEnd)?.team?.memory);
   }
 
   getMessages(assignee: string): readonly TeamMessage[] {
     checkOptionType('assignee', assignee, 'name');
-    return (this.#live ?? this.#afterEnd)?.team?.mail.getMessages(assignee) ?? [];
+    return (this.live ?? this.#afterEnd)?.team?.mail.getMessages(assignee) ?? [];
   }
 
   async addTasks(tasks: readonly TaskSpec[]): Promise<void> {
@@ -262,7 +263,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   async #started(): Promise<Run> {
     await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
     this.#assertLive();
-    return this.#live!;
+    return this.live!;
   }
 
   #openOutside(): OutsideMessages {
@@ -282,12 +283,13 @@ export class LocalRunSession implements TeamSession, RunListener {
     this.#followMessages(frame);
     this.#feed?.frame(frame);
     if (isAutosaved(this.#start)) this.#host.autosave.touch(this.run);
+    this.afterFrame?.();
   }
 
   onPause(paused: boolean): void {
     const wait = (this.#people ??= new PeopleWait()).set(paused, () => this.durable());
     // Nobody could see the question, and nothing else in the run would notice.
-    wait.catch((error: CloisterError) => this.#live?.markBroken(error));
+    wait.catch((error: CloisterError) => this.live?.markBroken(error));
   }
 
   get waitsForPeople(): boolean {
@@ -308,15 +310,15 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   leave(): boolean {
-    if (!this.waitsForPeople || this.#live === undefined || this.ended) return false;
+    if (!this.waitsForPeople || this.live === undefined || this.ended) return false;
     // Nothing more is written, and its cells stop: as after a crash, but with nothing in flight.
-    this.#live.markBroken(new CloisterError('approval_needed', `Run ${this.run} waits for people.`));
+    this.live.markBroken(new CloisterError('approval_needed', `Run ${this.run} waits for people.`));
     return true;
   }
 
   /** Nothing more is recorded here, although the run has not ended. */
   get isBroken(): boolean {
-    return ((this.#live ?? this.#afterEnd)?.broken ?? null) !== null;
+    return ((this.live ?? this.#afterEnd)?.broken ?? null) !== null;
   }
 
   /** It takes no more commands: it was left, was cancelled, or has ended. */
@@ -330,7 +332,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   async clientCalls(): Promise<readonly WaitingCall[]> {
     if (this.ended || this.cancelled) return [];
-    return (this.#live ?? (await this.#started())).clientCalls();
+    return (this.live ?? (await this.#started())).clientCalls();
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
@@ -347,7 +349,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   get hasFrames(): boolean {
-    return (this.#live ?? this.#afterEnd) !== undefined || 'recorded' in this.#start;
+    return (this.live ?? this.#afterEnd) !== undefined || 'recorded' in this.#start;
   }
 
   async readRecorded(): Promise<readonly Frame[]> {

@@ -7,6 +7,7 @@ import type {
   History,
   InheritedFiles,
   RunLog,
+  RunOptions,
   Signal,
   StoredAttachment,
 } from '#contracts';
@@ -38,15 +39,23 @@ export type NewRun = {
   readonly files?: InheritedFiles | undefined;
   readonly conversation?: ConversationRef | undefined;
   readonly caller?: string | undefined;
-  /** Set if there must be no such run yet. */
+  /** Set if the request may come again: a hash of it. */
   readonly requestHash?: string | undefined;
+  /** There must be no such run yet. */
+  readonly isOnly?: boolean | undefined;
   /** Set if the run is already owned. */
   readonly log?: RunLog;
 };
 
+/** Of a run whose id was chosen by whoever requested it. */
+export const onlyRun = (only: RunOptions['only']): Pick<NewRun, 'requestHash' | 'isOnly'> =>
+  only === undefined ? {} : { isOnly: true, requestHash: only.requestHash };
+
 export type ContinuedRun = ResumableRun & {
   readonly log: RunLog;
   readonly saved: boolean;
+  /** All of its cells only waited, so it was not down. */
+  readonly wasAtRest?: boolean;
   /** What was asked of the run while nobody owned it. */
   readonly signals?: readonly Signal[];
 };

@@ -31,6 +31,8 @@ import { sharedRunPorts } from './shared-ports.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export class Runs {
+  /** For all of its runs. */
+  readonly timer: EarliestTimer;
   readonly #shared: SharedPorts;
   readonly #ports: SharedRunPorts;
   readonly #host: RunHost;
@@ -52,9 +54,9 @@ export class Runs {
   ) {
     this.#onStart = onStart;
     const { store, ids, clock, serverIdleMs = serverIdleMsDefault } = shared;
-    const timer = new EarliestTimer(clock);
+    this.timer = new EarliestTimer(clock);
     this.#shared = shared;
-    this.#idle = { timer, clock, serverIdleMs };
+    this.#idle = { timer: this.timer, clock, serverIdleMs };
     this.#ports = sharedRunPorts(shared, agents);
     this.#signals = new RunSignals(shared, agents);
     this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
@@ -166,7 +168,7 @@ export class Runs {
   async #runOwned(log: RunLog, session: LocalRunSession, start: RunStart): Promise<RunOutcome> {
     const { run } = session;
     try {
-      if ('requestHash' in start && start.requestHash !== undefined) await checkNew(this.#shared.store, run);
+      if ('isOnly' in start && start.isOnly === true) await checkNew(this.#shared.store, run);
       if ('blobs' in start && start.blobs !== undefined) await this.#storeFiles(start.blobs);
       this.#signals.open(session, 'recorded' in start ? (start.signals ?? []) : []);
       return await this.#runOn(log, session, start);
@@ -199,6 +201,7 @@ export class Runs {
       log,
       resources,
       ownVariables: start.ownVariables,
+      wasAtRest: 'recorded' in start ? start.wasAtRest : undefined,
       redactFor: (agent, models) => own.redactFor(agent, models),
       stalls: stalls?.meterFor(run),
       listener: session,

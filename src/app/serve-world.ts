@@ -106,8 +106,14 @@ export const checkServedFiles = async (
   };
 };
 
-const openAgents = async (
-  { agents, memory, workspace, config, indeterminate }: ServeOptions,
+export const openAgents = async (
+  {
+    agents,
+    memory,
+    workspace,
+    config,
+    indeterminate,
+  }: Pick<ServeOptions, 'agents' | 'memory' | 'workspace' | 'config' | 'indeterminate'>,
   configs: Configs,
 ): Promise<Cloister> => {
   const paths: string[] = [];

@@ -28,8 +28,7 @@ export type {
 } from './agent-file.ts';
 export type { ImportedFile, ImportNote, ImportReport } from './import-report.ts';
 export type { Amounts, Budget, Figures, ModelFigures, Spent, SpentTokens } from './amounts.ts';
-export type { Stalls, ToolFigures, Traffic } from './amounts.ts';
-export { budgetOfRoot } from './amounts.ts';
+export { budgetOfRoot, type Stalls, type ToolFigures, type Traffic } from './amounts.ts';
 export type { ConfigLayer, ModelFacts, Overlay, ProviderConfig, ProviderType, ResolvedProvider } from './config.ts';
 export type { ResolvedServer, ServerConfig } from './config.ts';
 export type {
@@ -251,14 +250,12 @@ export type {
 } from './route.ts';
 export { readsAllRuns } from './agent-service.ts';
 export type { CallerConversation, CallerConversationReport, CallerConversations } from './agent-service.ts';
-export type { CallerTurn } from './caller-conversation.ts';
 export type { CallerDeletion, CallerStorage, OperatorStorage } from './caller-storage.ts';
 export type { Inbox, InboxItem, OpenQueue } from './inbox.ts';
 export type { AgentFacts, AgentTopology, TopologyCheck, TopologyEdge } from './agent-service.ts';
 export type { ListedRun, RunListQuery, RunLogFacts, RunPage } from './agent-service.ts';
-export type { AllowanceUse, CallerAccount, CallerAccounts, ListedCaller } from './agent-service.ts';
+export type { AllowanceUse, CallerAccount, CallerAccounts, FollowOptions, ListedCaller } from './agent-service.ts';
 export type { AgentRequest, AgentService, AnswerPiece, AnswerSending, BranchRequest, Caller } from './agent-service.ts';
-export type { FollowOptions } from './agent-service.ts';
 export type { CallerCheckpoint, CallerCheckpoints, CallerQuestion, CallerQuestions } from './agent-service.ts';
 export type { CallerReceipt, CallerRun, CallerRunReports, CallResult } from './agent-service.ts';
 export type { CheckpointContinuation, ClientCall, ClientRules, ClientTool, ClientToolPause } from './agent-service.ts';
@@ -270,14 +267,13 @@ export type {
   RunMessage,
   ServedRun,
 } from './agent-service.ts';
-export { callerConversationName, callerNameCharsMax, callerPrefix } from './caller-conversation.ts';
+export { callerConversationName, callerNameCharsMax, callerPrefix, type CallerTurn } from './caller-conversation.ts';
 export { describeAttachment, type Attachment, type StoredAttachment } from './attachment.ts';
 export type { DialogMessage, StoredDialogMessage } from './dialog-message.ts';
 export { agentNameShape, answerFormatShape, attachmentShape, budgetShape, budgetUnits } from './shapes.ts';
-export { parseSlackCaller, slackAgents, slackCallerName, slackConfigShape } from './slack-config.ts';
+export { parseSlackCaller, slackAgents, slackCallerName, slackConfigShape, type SlackConfig } from './slack-config.ts';
 export type { SlackAck, SlackApi, SlackDelivery, SlackFile, SlackReceiver, SlackReply } from './slack-api.ts';
 export type { SlackAppNeeds } from './slack-app-needs.ts';
-export type { SlackConfig } from './slack-config.ts';
 export { dialogMessageShape, nameExpected, priceShape, sentMessageShape, spawnCapsShape } from './shapes.ts';
 export { expandableText, expiryRulesShape, keepRulesShape, textRule } from './shapes.ts';
 export {
@@ -298,3 +294,7 @@ export { callerNameOf, seesCauses, seesLevels, seesShape } from './token.ts';
 export { stdioCaller, studioCaller, tokenNameShape, tokenSees, tokenShape } from './token.ts';
 export type { AllowanceSpec, Sees, TokenEntry } from './token.ts';
 export { keyedRunId } from './keyed-run.ts';
+export type { RequestedRunOptions, RunDriver } from './runtime.ts';
+export type { DriveOptions, UndrivenRun } from './run-driver.ts';
+export type { DriveEnd, EngineWorker, RunCall, RunEngine, RunRest, StopWork } from './run-engine.ts';
+export { startSpecShape, type StartSpec } from './start-spec.ts';

@@ -20,6 +20,8 @@ export type RunPorts = SharedRunPorts & {
    * agent. Null when there is nothing to remove.
    */
   redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
+  /** Whether the run, which continues, was at rest: all of its cells only waited, so that time counts like any other. */
+  readonly wasAtRest?: boolean | undefined;
   /** Absent where there is no real time. */
   readonly stalls?: StallMeter | undefined;
   readonly listener?: RunListener | undefined;

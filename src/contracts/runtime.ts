@@ -17,6 +17,8 @@ import type { ProtocolEvent } from './protocol.ts';
 import type { AnswerOptions, AnswerReceipt } from './answer.ts';
 import type { QuestionAnswer, QuestionQuery, QuestionReport } from './question.ts';
 import type { MessageTarget, RunCommand } from './run-command.ts';
+import type { DriveOptions, UndrivenRun } from './run-driver.ts';
+import type { DriveEnd, RunCall } from './run-engine.ts';
 import type { FollowedRun, RunSession, TeamSession } from './run-session.ts';
 import type { TaskReport, TaskSpec } from './team.ts';
 import type { CellWindow } from './cell-window.ts';
@@ -71,7 +73,7 @@ export type RunOptions<S extends Schema = Schema> = {
    * For a request that may come twice: the id of its run, and a hash of what was requested, which is recorded. If there is such a run
    * already, `outcome` rejects with `run_exists` or `run_owned`, and nothing is run.
    */
-  readonly only?: { readonly run: string; readonly requestHash: string };
+  readonly only?: { readonly run: string; readonly requestHash?: string | undefined };
 };
 
 /** What may be set for one turn of a conversation. */
@@ -87,6 +89,34 @@ export type ResidentOptions = Omit<TurnOptions, 'schema' | 'format' | 'tools'> &
   /** Topics it is subscribed to from the start; it must be allowed to subscribe to them. */
   readonly topics?: readonly string[];
 };
+
+/** What a run may be requested with, if another process begins it: all that is data. */
+export type RequestedRunOptions = Omit<TurnOptions, 'signal' | 'env' | 'only' | 'schema'> &
+  Pick<ResidentOptions, 'topics'> & {
+    /** The id of the run, and a hash of the request, which is recorded. Default: a new id. */
+    readonly only?: NonNullable<TurnOptions['only']>;
+    /** A long-lived agent. */
+    readonly resident?: boolean;
+    readonly schema?: JsonObject;
+  };
+
+/** Begins and continues runs for others: what an engine calls. */
+export interface RunDriver {
+  /**
+   * Stores a request on disk, for whichever worker is called to drive it. Returns the id of its run and its agent. The same id twice is
+   * one request. Throws and rejects like `run`, `runTurn` or `spawn`, and with `options_invalid` for tools with code of this process.
+   */
+  request(agent: string, input: string | JsonObject | null, options?: RequestedRunOptions): Promise<RunCall>;
+  /**
+   * Drives a run here until it ends, rests or is lost: begins it if it has only been requested, and continues it if nobody owns it. If this
+   * process drives it already, this is the same drive. Never rejects.
+   */
+  drive(call: RunCall, options?: DriveOptions): Promise<DriveEnd>;
+  /** The runs that nobody drives, from the store alone. `asked`: only those of which something was asked. */
+  undriven(options?: { readonly asked?: boolean }): Promise<readonly UndrivenRun[]>;
+  /** Calls the listener soon after a run may have been requested, or something may have been asked of one, until the returned function is called. */
+  watch(listener: () => void): () => void;
+}
 
 /** How to observe all runs of a Cloister. */
 export type ObserveOptions = {
@@ -140,11 +170,12 @@ export interface RunStarter {
   /**
    * Continues an interrupted run from its log. `takeOver`: also continues a run whose owner is on another machine and cannot be
    * checked. Make sure that the owner is no longer alive. `env`: as in the options of the run, which are not recorded; rejects
-   * with `env_missing` if the run had values of its own that are not passed again.
+   * with `env_missing` if the run had values of its own that are not passed again. `files: 'restore'`: if this machine has none of the
+   * files that its agents wrote, or earlier versions of them, they are written again from the log; otherwise it rejects with `files_changed`.
    */
   resume(
     run: string,
-    options?: Pick<RunOptions, 'signal' | 'env'> & { readonly takeOver?: boolean },
+    options?: Pick<RunOptions, 'signal' | 'env'> & { readonly takeOver?: boolean; readonly files?: 'restore' },
   ): Promise<RunSession>;
   /**
    * Continues the long-lived session that an agent's newest turn in a conversation has left behind, after a crash or a kill: with
@@ -280,6 +311,8 @@ export interface Cloister extends RunStarter, RunArchive {
   readonly checkpoints: Checkpoints;
   /** The life of recorded runs: deleting, archiving, exporting and importing them, and how long they are kept. */
   readonly storage: RunStorage;
+  /** Begins and continues runs that other processes request, and hands runs to others. */
+  readonly driver: RunDriver;
   /** Adds an agent. For later runs, it replaces an agent of the same name. */
   register(agent: Agent): void;
   /** Removes an agent: it can no longer be run by name. Runs in progress continue. */

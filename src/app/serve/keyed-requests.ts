@@ -35,7 +35,7 @@ type KeyedRequestPorts = {
   readonly elsewhere: Pick<ElsewhereRuns, 'serve'>;
 };
 
-type OnlyRun = NonNullable<RunOptions['only']>;
+type OnlyRun = Required<NonNullable<RunOptions['only']>> & { readonly requestHash: string };
 
 export class KeyedRequests {
   readonly #ports: KeyedRequestPorts;

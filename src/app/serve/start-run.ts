@@ -17,7 +17,7 @@ import type {
 
 type StartOptions = {
   /** Of a request that may come twice. */
-  readonly only?: { readonly run: string; readonly requestHash: string };
+  readonly only?: { readonly run: string; readonly requestHash?: string | undefined };
   readonly caller: string;
   readonly budget?: Budget;
   readonly tools?: readonly ToolDefinition[];

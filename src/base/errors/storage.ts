@@ -4,6 +4,12 @@ import { errorEntry } from './error-entry.ts';
 import type { ErrorEntry } from './error-entry.ts';
 
 export const storageErrors = {
+  run_left: errorEntry(
+    'config',
+    false,
+    'This process let the run go before it ended.',
+    'Nothing is lost: whoever drives it next continues it. Read it with `cloister show <run>`.',
+  ),
   run_lost: errorEntry(
     'config',
     false,

@@ -24,6 +24,8 @@ export type CellFiles = {
   readonly files: ReadonlyMap<string, WrittenFile>;
   /** Other contents that a path may have. If the path has no entry in `files`, the file may also not exist. */
   readonly possible: ReadonlyMap<string, readonly WrittenFile[]>;
+  /** All contents that were written to a path, at any time. */
+  written(path: string): readonly WrittenFile[];
   /** Offloaded outputs, which are created from the log and stored beside the cell's own files: the hash of each, by name. */
   readonly outputs: ReadonlyMap<string, string>;
   /** Descriptions of writes whose content the log does not contain. */
@@ -228,7 +230,7 @@ const addOutput = (cell: CellState, value: Json | undefined): void => {
 const nothing: ReadonlyMap<never, never> = new Map<never, never>();
 
 const noFiles = [false, true].map((hasFileTools): CellFiles => {
-  return { hasFileTools, files: nothing, possible: nothing, outputs: nothing, problems: [] };
+  return { hasFileTools, files: nothing, possible: nothing, written: () => [], outputs: nothing, problems: [] };
 });
 
 const cellFiles = (cell: FileTools | CellState): CellFiles => {
@@ -245,8 +247,10 @@ const cellFiles = (cell: FileTools | CellState): CellFiles => {
     if (write.args === undefined || !mayBeOnDisk(write, newest.get(write.args.path))) continue;
     possible.set(write.args.path, [...(possible.get(write.args.path) ?? []), writtenFile(write)]);
   }
+  const written = (path: string): readonly WrittenFile[] =>
+    [...writes.values()].filter(({ args }) => args?.path === path).map(writtenFile);
   const files = new Map([...newest].map(([path, write]) => [path, writtenFile(write)]));
-  return { hasFileTools, files, possible, outputs, problems };
+  return { hasFileTools, files, possible, written, outputs, problems };
 };
 
 /** Overlapping writes may reach the disk in a different order than they settle. */

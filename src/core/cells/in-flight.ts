@@ -92,6 +92,16 @@ export class InFlight {
     return this.#started.length === 0;
   }
 
+  /** Whether it does work outside now. */
+  get hasSteps(): boolean {
+    return this.#started.some(({ operation, result }) => operation.do === 'step' && result === undefined);
+  }
+
+  /** Whether its session waits for its operations, and none of them does work outside. */
+  get onlyWaits(): boolean {
+    return (this.#waiter !== null || this.#onEmpty !== null) && !this.hasSteps;
+  }
+
   /** Resolves when every operation that began has settled. */
   whenEmpty(): Promise<void> {
     return new Promise((resolve) => (this.#onEmpty = resolve));

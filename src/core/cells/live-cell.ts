@@ -22,6 +22,7 @@ import type {
 } from '#contracts';
 import type { Door } from '#core/crossings';
 import type { Account } from '#core/events';
+import type { InFlight } from './in-flight.ts';
 import type { Amendments } from './amendments.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 import type { MailDelivery } from './mail-delivery.ts';
@@ -79,6 +80,8 @@ export interface LiveCell extends Omit<CellPort, RunOwnMembers> {
   /** Stops this cell and its descendants: operations settle as cancelled, and `first` rejects. */
   halt(failure?: Failure, atFrame?: number, at?: number): void;
   readonly halted: boolean;
+  /** What its session does now. */
+  readonly inFlight: Pick<InFlight, 'hasSteps' | 'onlyWaits'>;
   /** Resolves when every operation that began has settled. */
   whenAllSettled(): Promise<void>;
   /** Starts an agent for somebody outside. The number of the operation is negative: the session's own keep theirs. */

@@ -71,7 +71,7 @@ export class LocalContext implements LiveCell {
   readonly #recorded: RecordedCell | undefined;
   #nextOperation = 0;
   #nextRecordedId = 0;
-  readonly #inFlight: InFlight;
+  readonly inFlight: InFlight;
   /** Created on first use: most cells spawn nothing. */
   #spawned: SpawnedChildren | null = null;
   #attempt: Attempt | undefined;
@@ -90,7 +90,7 @@ export class LocalContext implements LiveCell {
     this.groupTokens = seed.groupTokens;
     this.#deadline = seed.deadline;
     this.createdAt = seed.createdAt;
-    this.#inFlight = new InFlight(seed.createdAt);
+    this.inFlight = new InFlight(seed.createdAt);
     this.account = account;
     this.#recorded = run.recorded?.cells.get(seed.cell);
     this.createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1;
@@ -100,7 +100,7 @@ export class LocalContext implements LiveCell {
     if (!run.follower.onlyRepeats && (this.spawned !== null || this.agent.permissions.messages !== null))
       run.mail.register(this);
     const { halted } = this.#recorded ?? {};
-    if (halted) this.#inFlight.halted = halted;
+    if (halted) this.inFlight.halted = halted;
   }
 
   begin<O extends OwnOperation>(operation: O): PendingOperation<O> {
@@ -113,7 +113,7 @@ export class LocalContext implements LiveCell {
   }
 
   #begin<O extends Operation>(operation: O): PendingOperation<O> {
-    const started = this.#inFlight.add(this.#nextOperation++, operation);
+    const started = this.inFlight.add(this.#nextOperation++, operation);
     this.receivedCrossings.isOpen = true;
     const recorded = this.#recorded?.begins.get(started.no);
     const frame = recorded?.no ?? this.run.nextFrame;
@@ -126,7 +126,7 @@ export class LocalContext implements LiveCell {
 
   beginOutside(operation: StartedChild): void {
     const spawned = (this.#spawned ??= new SpawnedChildren());
-    const started = this.#inFlight.add(spawned.nextOutsideNumber, operation);
+    const started = this.inFlight.add(spawned.nextOutsideNumber, operation);
     const child = started as InFlightOperation<StartedChild>;
     const recorded = this.#recorded?.begins.get(started.no);
     const written = recorded === undefined ? this.#writeBegin(child) : undefined;
@@ -148,7 +148,7 @@ export class LocalContext implements LiveCell {
     this.run.ports.stalls?.end(this.cellId);
     const all = pending as unknown as readonly InFlightOperation[];
     const { follower } = this.run;
-    const first = () => this.#inFlight.first(all, () => follower.notifyWaiting()) as unknown as Promise<P>;
+    const first = () => this.inFlight.first(all, () => follower.notifyWaiting()) as unknown as Promise<P>;
     const paused = follower.pause?.();
     return paused === undefined ? first() : paused.then(first);
   }
@@ -158,7 +158,7 @@ export class LocalContext implements LiveCell {
   }
 
   get isStopped(): boolean {
-    return (this.#inFlight.halted?.frame ?? Infinity) <= this.nextFrame;
+    return (this.inFlight.halted?.frame ?? Infinity) <= this.nextFrame;
   }
 
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
@@ -195,7 +195,7 @@ export class LocalContext implements LiveCell {
     if (this.#deadline === 0) return 0;
     const forkMs = this.run.amendments.pausedMs(this.createdAt, frame);
     const waitedMs = /* probe: deadline-waits */ pausedMs(this.account.activity.pauses, seen);
-    return this.#deadline + this.#inFlight.idleMs + forkMs + waitedMs;
+    return this.#deadline + this.inFlight.idleMs + forkMs + waitedMs;
   }
 
   isForkedSince(no: number): boolean {
@@ -234,38 +234,38 @@ export class LocalContext implements LiveCell {
   }
 
   get now(): number {
-    return this.#inFlight.now;
+    return this.inFlight.now;
   }
 
   get nowFrame(): number {
-    return this.#inFlight.nowFrame;
+    return this.inFlight.nowFrame;
   }
 
   get halted(): boolean {
-    return this.#inFlight.halted !== null;
+    return this.inFlight.halted !== null;
   }
 
   /** Stops this cell and its descendants: operations settle as cancelled, and `first` rejects. */
   halt(failure: Failure = { code: 'cancelled' }, frame = this.run.nextFrame, at = this.run.time()): void {
-    if (!this.halted) this.#inFlight.halt({ failure, at, frame });
+    if (!this.halted) this.inFlight.halt({ failure, at, frame });
   }
 
   /** Resolves when every operation that began has settled. */
   async whenAllSettled(): Promise<void> {
-    if (this.#inFlight.isEmpty) return;
+    if (this.inFlight.isEmpty) return;
     this.run.follower.notifyWaiting();
-    await this.#inFlight.whenEmpty();
+    await this.inFlight.whenEmpty();
   }
 
   /** Decides and records the post in one synchronous stretch, then delivers it to the recipients' mailboxes. */
   #post(started: InFlightOperation, operation: PostOperation): void {
     const at = this.run.time();
-    const { halted } = this.#inFlight;
+    const { halted } = this.inFlight;
     const result: Settlement<Json> =
       halted === null ? decidePost(this, operation.request, at) : { at, ok: false, failure: halted.failure };
     const record = postRecord(started.no, operation, result, this.#haltedBy);
     const frame = this.run.write(this.cellId, at, record, this.#takeFrameExtras());
-    this.#inFlight.settle(started, result, frame.no);
+    this.inFlight.settle(started, result, frame.no);
   }
 
   /** Takes what belongs into this cell's next frame, so that it is written once. */
@@ -301,7 +301,7 @@ export class LocalContext implements LiveCell {
         this.#writeBegin(started, waits),
       );
     const frame = this.#writeBegin(started, operation.do === 'step' && operation.hold !== undefined);
-    const { halted } = this.#inFlight;
+    const { halted } = this.inFlight;
     if (halted !== null && operation.do !== 'child') return this.fail(started, halted.failure);
     switch (operation.do) {
       case 'child':
@@ -328,7 +328,7 @@ export class LocalContext implements LiveCell {
     const stop = (failure: Failure): void => child.halt(failure);
     // probe: child-stop
     started.stop = stop;
-    const { halted } = this.#inFlight;
+    const { halted } = this.inFlight;
     // probe: child-created-halted
     if (halted !== null) child.halt(halted.failure, halted.frame, halted.at);
     const recorded = this.#recorded?.settles.get(started.no);
@@ -336,7 +336,7 @@ export class LocalContext implements LiveCell {
   }
 
   get #haltedBy(): { readonly at: number; readonly failure: Failure } | undefined {
-    const { halted } = this.#inFlight;
+    const { halted } = this.inFlight;
     // probe: cell-halted-by
     return halted === null ? undefined : { at: halted.at, failure: halted.failure };
   }
@@ -350,7 +350,7 @@ export class LocalContext implements LiveCell {
     if (started.result !== undefined) return;
     const frame = this.run.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
     if (more?.ended !== undefined) this.receivedCrossings.addFromFrame(frame);
-    this.#inFlight.settle(started, result, frame.no);
+    this.inFlight.settle(started, result, frame.no);
   }
 
   /** An operation that the log contains. It gets its recorded end. */
@@ -359,7 +359,7 @@ export class LocalContext implements LiveCell {
     if (!follower.follow(this, started, frame, this.#takeFrameExtras())) return;
     // probe: replay-settled
     const settled = this.#recorded!.settles.get(started.no);
-    if (settled !== undefined) this.#inFlight.settle(started, readSettlement(settled.record, settled.at), settled.no);
+    if (settled !== undefined) this.inFlight.settle(started, readSettlement(settled.record, settled.at), settled.no);
     follower.continueOperation(this, started, frame);
   }
 }

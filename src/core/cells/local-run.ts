@@ -350,10 +350,11 @@ export class LocalRun {
     // A build that reads an earlier format knows no policy.
     const policy = this.format < policiesSince ? 'continue' : (this.ports.indeterminate ?? 'continue');
     const indeterminate = policy === 'continue' ? undefined : policy;
-    this.#resumes?.push({ no: this.#nextFrame, at, ms: at - last.at, indeterminate });
+    const downMs = this.ports.wasAtRest === true ? 0 : at - last.at;
+    this.#resumes?.push({ no: this.#nextFrame, at, ms: downMs, indeterminate });
     this.#pendingResume = this.#createFrame(frames[0]!.cell, at, {
       type: 'resume',
-      downMs: at - last.at,
+      downMs,
       build: this.recordedBy.build,
       ...omitUndefined({ env: this.ports.ownVariables, indeterminate }),
     });

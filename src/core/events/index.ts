@@ -10,6 +10,7 @@ export { projectLog } from './project-log.ts';
 export { protocolEvents } from './protocol-events.ts';
 export { answerProblem, argumentsHash, Questions, saidIn, verdictOf } from './questions.ts';
 export type { AskedQuestion } from './questions.ts';
+export { readRest } from './read-rest.ts';
 export { readLedgers } from './read-ledgers.ts';
 export { isWaitingForPeople, reportQuestions } from './report-questions.ts';
 export { reportRun } from './report-run.ts';

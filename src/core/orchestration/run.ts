@@ -87,6 +87,18 @@ export class Run extends LocalRun implements CommandTarget {
     return this.hasEnded || this.root.halted ? [] : this.waitingCalls;
   }
 
+  /** Whether all of its cells only wait, for what the log says: nothing is lost if the run is let go now, and continued elsewhere. */
+  get onlyWaits(): boolean {
+    // How long a cell that was asked to finish may take, and who listens to a topic, is in no record.
+    const isRecorded = this.#graceTimers === undefined && (!this.usesMail || this.mail.outsideTopics.size === 0);
+    return isRecorded && !this.hasEnded && this.liveCells.every(({ inFlight }) => inFlight.onlyWaits);
+  }
+
+  /** Whether one of its cells does work outside now. */
+  get hasSteps(): boolean {
+    return this.liveCells.some(({ inFlight }) => inFlight.hasSteps);
+  }
+
   /** Throws `cell_ended`. */
   assertRunning(): void {
     if (this.hasEnded || this.root.halted) throw new CloisterError('cell_ended', this.root.cellId);

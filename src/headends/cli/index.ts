@@ -9,7 +9,10 @@ export type {
   CliWorld,
   EditorResult,
   RunningServer,
+  RunningWorker,
   ServeLine,
   ServeOptions,
   StudioOptions,
+  WorkerLine,
+  WorkerOptions,
 } from './shared/cli-world.ts';

@@ -1,6 +1,7 @@
 // Everything that the tests of the command line know about its API: a fake runtime, a fake world, a small terminal.
 import type { JsonObject, RunId } from '#base';
 import type {
+  DriveEnd,
   CellWindow,
   Cloister,
   DeadLetters,
@@ -97,6 +98,8 @@ export type Behaviour = {
   readonly takenUp?: Promise<void>;
   readonly verify?: CliRuntime['verify'];
   readonly serve?: CliServer['serve'];
+  readonly worker?: CliServer['worker'];
+  readonly driveOne?: (run: string) => DriveEnd;
   readonly studio?: CliServer['studio'];
   readonly openBrowser?: (link: string) => boolean;
   readonly pageOfRun?: (run: string) => Awaited<ReturnType<CliServer['pageOfRun']>>;
@@ -207,6 +210,12 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     register: () => undefined,
     remove: () => undefined,
     questions: async () => [],
+    driver: {
+      request: () => Promise.reject(new Error('not here')),
+      drive: async () => ({ end: 'ended' }),
+      undriven: async () => [],
+      watch: () => () => undefined,
+    },
     answer: () => Promise.reject(new Error('not here')),
     follow: () => {
       throw new Error('not here');
@@ -391,6 +400,9 @@ export const startCli = (
     server: {
       serve: (options, log) => behaviour.serve?.(options, log) ?? Promise.reject(new Error('It serves nothing.')),
       studio: (options, log) => behaviour.studio?.(options, log) ?? Promise.reject(new Error('It shows nothing.')),
+      worker: (options, log) => behaviour.worker?.(options, log) ?? Promise.reject(new Error('It drives nothing.')),
+      driveOne: async (_options, { run }) => behaviour.driveOne?.(run) ?? { end: 'ended' },
+      reconcile: async ({ engine }) => [{ run: 'r1' as RunId, agent: engine }],
       pageOfRun: async (_cloister, run) => behaviour.pageOfRun?.(run) ?? { html: `<!doctype html>${run}`, leftOut: [] },
       slackManifest: async (options) => ({ display_information: { ...options } }),
       makeToken: async () => ({ token: 'clo_made', sha256: 'ab'.repeat(32) }),

@@ -5,6 +5,8 @@ import type {
   CheckReport,
   ClientRules,
   Cloister,
+  DriveEnd,
+  RunCall,
   DrawableTask,
   ImportReport,
   MigrationReport,
@@ -129,12 +131,42 @@ export type CliServer = {
   serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
   /** The same for the studio: for whoever owns the workspace, on this machine only, and without agents too. */
   studio(options: StudioOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
+  /** Drives runs of these agents until it is stopped. `log` is called for each drive that has ended. */
+  worker(options: WorkerOptions, log: (line: WorkerLine) => void): Promise<RunningWorker>;
+  /** Drives one run, and ends with it. */
+  driveOne(options: WorkerOptions, call: RunCall, signal: AbortSignal): Promise<DriveEnd>;
+  /** Has the engine call workers for every open run that nobody drives. Returns those runs. */
+  reconcile(options: WorkerOptions): Promise<readonly RunCall[]>;
   /** The studio's page in one file, with one run in it. `leftOut`: what would have made it too long, by its path below the run. */
   pageOfRun(cloister: Cloister, run: string): Promise<{ readonly html: string; readonly leftOut: readonly string[] }>;
   /** The manifest of the app in Slack that the config needs. `url`: of this server, for an app without Socket Mode. */
   slackManifest(options: SlackManifestOptions): Promise<JsonObject>;
   /** Throws `tokens_invalid` if the name is not allowed. */
   makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
+};
+
+export type WorkerOptions = {
+  readonly agents: readonly string[];
+  readonly workspace: string;
+  readonly config: string | null;
+  /** `none`, or the address of an engine. */
+  readonly engine: string;
+  readonly slots: number;
+  readonly restAfterMs: number;
+  readonly graceMs: number;
+  /** The command that drives one run in a process of its own, and the memory of that process; null: runs share this one. */
+  readonly processPerRun: { readonly args: readonly string[]; readonly memoryMb: number | null } | null;
+};
+
+export type WorkerLine = { readonly type: 'run' } & RunCall & DriveEnd;
+
+export type RunningWorker = {
+  readonly engine: string;
+  readonly agents: readonly string[];
+  /** How many runs it drives. */
+  running(): number;
+  /** Gives them back. */
+  stop(): Promise<void>;
 };
 
 /** Tasks, and the goal they serve. */

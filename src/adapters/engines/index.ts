@@ -1,0 +1,1 @@
+export { StoreEngine } from './store-engine.ts';
