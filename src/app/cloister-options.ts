@@ -2,6 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import { amount, checkShape, listOf, mapOf, object, oneOf, orNull, string, valueOf, whole } from '#base/shapes';
 import type { Shape } from '#base/shapes';
+import { isPostgresUrl } from '#adapters/stores';
 import { keepRulesShape } from '#contracts';
 import type { Agent, Clock, Ids, IndeterminatePolicy, KeepRules, Model, Retention } from '#contracts';
 import { modelShape } from '#core/orchestration';
@@ -21,10 +22,13 @@ export type CloisterOptions = {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Look up every variable and connect once to every tool server that the agents name, to fail now rather than when they run. */
   readonly preconnect?: boolean;
-  /** Where runs are stored; default `./.cloister`. */
+  /** Where runs are stored, and the files of agents; default `./.cloister`. */
   readonly workspace?: string;
-  /** `memory`: nothing touches the disk. */
-  readonly store?: 'memory';
+  /**
+   * `memory`: nothing touches the disk. `postgres://<user>@<host>/<database>`: runs are stored in PostgreSQL, where several machines can
+   * share them; the workspace then holds only what belongs to this machine. Default: runs are stored in the workspace.
+   */
+  readonly store?: string;
   /** For agents that name no model; tried in this order. */
   readonly models?: readonly (LanguageModelV4 | Model)[];
   /** How many model requests and tool calls may be in flight at a time in this process; default: no limit. */
@@ -73,10 +77,15 @@ const any = valueOf<never>('a value', () => true);
 
 const most = amount(1);
 
+const storeShape = valueOf<string>(
+  '"memory", or the address of a PostgreSQL database such as postgres://user@host/database',
+  (value) => typeof value === 'string' && (value === 'memory' || isPostgresUrl(value)),
+);
+
 const optionsShape = {
   ...object({ agents: { ...listOf(any), expected: 'a list of agents' } }, {
     workspace: string(),
-    store: oneOf('memory'),
+    store: storeShape,
     models: listOf(modelShape),
     concurrency: object({}, { models: whole(1), tools: whole(1) }),
     config: string(),

@@ -7,6 +7,7 @@ import type { Cloister } from '#contracts';
 import type { CliRuntime } from '#headends/cli';
 import { lostLogNotice } from './lost-log.ts';
 import { openConfigured } from './open-cloister.ts';
+import { storeOfCommand } from './open-store.ts';
 import { packageFolder } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
@@ -18,6 +19,12 @@ type StaleOptions = Parameters<CliRuntime['staleQuestions']>[0];
 export class CommandAgents {
   /** By `--config`. */
   readonly #configs = new Map<string | null, Configs>();
+  /** The value of `--store`. */
+  readonly #store: () => string | null;
+
+  constructor(store: () => string | null) {
+    this.#store = store;
+  }
 
   async open({ notice, ...options }: OpenOptions): Promise<Cloister> {
     const cloister = await this.#open(options);
@@ -28,16 +35,20 @@ export class CommandAgents {
 
   async #open({ workspace, agents, agent, config = null, parallel = null, ...rest }: OpenOptions): Promise<Cloister> {
     const { demo = false, ofRun, offline = false, archive } = rest;
-    if (demo) return openConfigured({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
     const configs = this.#configsFor(config);
+    const { password, ...stored } = await storeOfCommand(this.#store(), configs);
+    if (demo) return openConfigured({ workspace, ...stored, cwd: demoFolder, agents: ['lead.ai'] });
     const defaultAgent = await configs.defaultAgent();
     const opened =
       archive === undefined ? undefined : (await (await import('./open-archive.ts')).openArchive(archive)).store;
     const from = opened === undefined ? {} : { archive: opened };
-    const given = { workspace, offline, defaultAgent, ...(config === null ? {} : { config }) };
+    const given = { workspace, ...stored, offline, defaultAgent, ...(config === null ? {} : { config }) };
     if (ofRun !== undefined && agents.length === 0) {
       const { readRunStart } = await import('./read-run-start.ts');
-      return openConfigured({ ...(await readRunStart(workspace, ofRun, opened)), ...given }, from);
+      return openConfigured(
+        { ...(await readRunStart({ workspace, ...stored, password }, ofRun, opened)), ...given },
+        from,
+      );
     }
     const paths = await pathsFor(agents, agent, configs);
     return openConfigured(
@@ -47,7 +58,7 @@ export class CommandAgents {
   }
 
   async staleQuestions({ runs, ...given }: StaleOptions): Promise<ReadonlySet<string>> {
-    const groups = given.agents.length > 0 ? [runs] : await this.#groupByStart(given.workspace, runs);
+    const groups = given.agents.length > 0 ? [runs] : await this.#groupByStart(given, runs);
     const stale = new Set<string>();
     for (const [first, ...others] of groups) {
       if (first === undefined) continue;
@@ -64,10 +75,14 @@ export class CommandAgents {
   }
 
   /** Runs that were started with the same agents, which are loaded once. */
-  async #groupByStart(workspace: string, runs: readonly RunId[]): Promise<readonly (readonly RunId[])[]> {
+  async #groupByStart(
+    { workspace, config }: Pick<StaleOptions, 'workspace' | 'config'>,
+    runs: readonly RunId[],
+  ): Promise<readonly (readonly RunId[])[]> {
+    const place = { workspace, ...(await storeOfCommand(this.#store(), this.#configsFor(config))) };
     const { readRunStarts } = await import('./read-run-start.ts');
     const groups = new Map<string, RunId[]>();
-    for (const [run, start] of await readRunStarts(workspace, runs)) {
+    for (const [run, start] of await readRunStarts(place, runs)) {
       if (start.agents.some(isModule)) continue;
       const key = JSON.stringify(start);
       groups.set(key, [...(groups.get(key) ?? []), run]);

@@ -18,7 +18,7 @@ export const main = async (args: readonly string[]): Promise<void> => {
   // A signal that arrives after the command has ended must not change its exit code.
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.on(signal, () => exitCode !== undefined && process.exit(exitCode));
-  const ended = await runCli(args, cliWorld(stdout, stderr));
+  const ended = await runCli(args, cliWorld(stdout, stderr, { store: null }));
   process.exitCode = exitCode = ended;
   const writeError = await stdout.flush();
   if (writeError !== null) stderr.write(`error: The output could not be written: ${writeError.message}\n`);
@@ -27,7 +27,8 @@ export const main = async (args: readonly string[]): Promise<void> => {
   process.exit(writeError === null || ended !== 0 ? ended : 1);
 };
 
-const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
+/** `chosen`: the value of `--store`. */
+const cliWorld = (stdout: CliStream, stderr: CliStream, chosen: { store: string | null }): CliWorld => ({
   version: packageVersion(),
   terminal: {
     stdout,
@@ -53,14 +54,15 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
     onStrayError: (listener) => listen(['uncaughtException', 'unhandledRejection'], listener),
   },
   files: fileWorld,
-  runtime: cliRuntime(),
+  runtime: cliRuntime(chosen),
   tasks: taskWorld,
   server: {
-    serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve(options, log),
-    studio: async (options, log) => (await import('./open-studio.ts')).openStudio(options, log),
-    worker: async (options, log) => (await import('./run-worker.ts')).workerWorld.worker(options, log),
-    driveOne: async (...given) => (await import('./run-worker.ts')).workerWorld.driveOne(...given),
-    reconcile: async (options) => (await import('./run-worker.ts')).workerWorld.reconcile(options),
+    serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve({ ...options, ...chosen }, log),
+    studio: async (options, log) => (await import('./open-studio.ts')).openStudio({ ...options, ...chosen }, log),
+    worker: async (options, log) => (await import('./run-worker.ts')).workerWorld.worker({ ...options, ...chosen }, log),
+    driveOne: async (options, ...given) =>
+      (await import('./run-worker.ts')).workerWorld.driveOne({ ...options, ...chosen }, ...given),
+    reconcile: async (options) => (await import('./run-worker.ts')).workerWorld.reconcile({ ...options, ...chosen }),
     pageOfRun: async (cloister, run) => (await import('./page-of-run.ts')).pageOfRun(cloister, run),
     slackManifest: async (options) => (await import('./serve-world.ts')).serveWorld.slackManifest(options),
     makeToken: async (name) => (await import('./serve-world.ts')).serveWorld.makeToken(name),
@@ -75,11 +77,14 @@ const listen = (events: readonly string[], listener: (event: unknown) => void): 
 };
 
 /** Each command loads what it uses, so that the others start faster. */
-const cliRuntime = (): CliRuntime => {
+const cliRuntime = (chosen: { store: string | null }): CliRuntime => {
   let loaded: Promise<CommandAgents> | undefined;
   const agents = (): Promise<CommandAgents> =>
-    (loaded ??= import('./command-agents.ts').then(({ CommandAgents }) => new CommandAgents()));
+    (loaded ??= import('./command-agents.ts').then(({ CommandAgents }) => new CommandAgents(() => chosen.store)));
   return {
+    useStore: (url) => void (chosen.store = url),
+    migrateStore: async (url) => (await import('./store-commands.ts')).migrateStore(url),
+    copyStore: async (from, to) => (await import('./store-commands.ts')).copyStores(from, to),
     open: async (options) => (await agents()).open(options),
     staleQuestions: async (options) => (await agents()).staleQuestions(options),
     defaultAgent: async (config) => (await agents()).defaultAgent(config),
@@ -87,7 +92,7 @@ const cliRuntime = (): CliRuntime => {
   };
 };
 
-const onDemand: Omit<CliRuntime, 'open' | 'staleQuestions' | 'defaultAgent'> = {
+const onDemand: Omit<CliRuntime, 'useStore' | 'migrateStore' | 'copyStore' | 'open' | 'staleQuestions' | 'defaultAgent'> = {
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
     return checkAgents(paths, { launch: systemLaunchEnvironment(config), syntaxOnly, connect });

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { CloisterError, recordFormats, Semaphore } from '#base';
 import type { Agent, Cloister, IndeterminatePolicy, KeepRules, RunStartInfo, Store } from '#contracts';
-import { memoryStore, openSqliteStore } from '#adapters/stores';
+import { memoryStore } from '#adapters/stores';
 import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
 import type { Configs } from '#app/agents';
 import { checkCloisterOptions } from './cloister-options.ts';
@@ -10,10 +10,12 @@ import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { readOperatorKey } from '#app/storage';
 import type { OperatorKey } from '#app/storage';
-import { operatorKeyText } from '#core/registry';
+import { operatorKeyText, storePassword, storePasswordVariable } from '#core/registry';
 import { exportFolder, readConversationSettings } from '#app/conversations';
 import { configsFor, resolveAgentResources } from './resolve-resources.ts';
 import { LocalCloister } from './local-cloister.ts';
+import { openStorePlace } from './open-store.ts';
+import type { StorePlace } from './open-store.ts';
 import { buildName } from './package-folder.ts';
 import { StallMonitor } from './stall-monitor.ts';
 import { systemClock, systemIds, systemPauses, systemStallClock } from './system-world.ts';
@@ -56,7 +58,8 @@ export const openConfigured = async (
     defaultAgent: await resolveDefaultAgent(options, configs),
   });
   const store =
-    archive ?? (inMemory ? memoryStore({}, now) : await openSqliteStore(folder, { now, build: buildName() }));
+    archive ??
+    (inMemory ? memoryStore({}, now) : await openStorePlace(await storePlace(folder, options, configs), now));
   const workspaces = inMemory ? memoryCellFolders() : jailedCellFolders(folder);
   const cloister = new LocalCloister(agents, {
     store,
@@ -83,6 +86,19 @@ export const openConfigured = async (
   // What a crash has left of a deletion goes now. Where it cannot, such as in a workspace that is read-only, it goes later.
   await cloister.storage.finishDeletions().catch(() => undefined);
   return cloister;
+};
+
+/** If all agents are in code, no config is read for the password. */
+const storePlace = async (
+  workspace: string,
+  { store, agents }: CloisterOptions,
+  configs: Configs,
+): Promise<StorePlace> => {
+  if (store === undefined) return { workspace };
+  if (agents.length > 0 && agents.every((agent) => typeof agent !== 'string'))
+    return { workspace, store, password: configs.launch.env[storePasswordVariable] };
+  await configs.read([]);
+  return { workspace, store, password: storePassword(configs.forFile(null).layers) };
 };
 
 /** From the same places as the values of providers and servers. */

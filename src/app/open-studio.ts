@@ -1,17 +1,16 @@
 // `cloister studio`: the agents here, or none, for whoever owns the workspace.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { checkWorkspaceWritable } from '#adapters/stores';
 import { Configs } from '#app/agents';
 import type { LaunchEnvironment } from '#app/agents';
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import { studioCaller } from '#contracts';
 import type { Cloister } from '#contracts';
 import type { CliServer, RunningServer, ServeLine, StudioOptions } from '#headends/cli';
 import { buildServer } from './build-server.ts';
 import { lostLogNotice } from './lost-log.ts';
 import { openConfigured } from './open-cloister.ts';
-import { buildName } from './package-folder.ts';
+import { checkStoreWritable, storeOfCommand } from './open-store.ts';
 import { checkServedFiles, resolveAgentPath, toServeLine } from './serve-world.ts';
 import type { Server } from './server-options.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
@@ -79,12 +78,14 @@ const startStudio = async (
   { paths, configs, notes, log }: StudioStart,
 ): Promise<RunningServer> => {
   const { workspace, config } = options;
+  const launched = configs ?? new Configs(systemLaunchEnvironment(config));
+  const place = { workspace, ...(await storeOfCommand(options.store ?? null, launched)) };
   const cloister = await openConfigured(
-    { agents: [...paths], workspace, ...(config === null ? {} : { config }) },
+    { agents: [...paths], workspace, ...omitUndefined({ store: place.store }), ...(config === null ? {} : { config }) },
     configs === undefined ? {} : { configs },
   );
   try {
-    if (paths.length > 0) await checkWorkspaceWritable(workspace, buildName());
+    if (paths.length > 0) await checkStoreWritable(place);
     const lost = await lostLogNotice(cloister);
     const { server, url } = await listen(cloister, options, log);
     return {

@@ -1,16 +1,16 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunStartInfo, Store } from '#contracts';
-import { openSqliteStore } from '#adapters/stores';
-import { buildName } from './package-folder.ts';
+import { openStorePlace } from './open-store.ts';
+import type { StorePlace } from './open-store.ts';
 
 /** `parallel`: how many tasks the team worked on in parallel; the team file may say something else. */
 type RunStartSettings = RunStartInfo & { readonly parallel?: number };
 
 /** The agents, config and folder that a run was started with, from the first record of its log. */
-export const readRunStart = async (workspace: string, run: string, archive?: Store): Promise<RunStartSettings> => {
+export const readRunStart = async (place: StorePlace, run: string, archive?: Store): Promise<RunStartSettings> => {
   const runs = [run as RunId];
-  const starts = archive === undefined ? await readRunStarts(workspace, runs) : await startsIn(archive, runs);
+  const starts = archive === undefined ? await readRunStarts(place, runs) : await startsIn(archive, runs);
   const started = starts.get(runs[0]!);
   if (started !== undefined) return started;
   throw new CloisterError('agent_unknown', `Run ${run} was started from code. Pass its agents with --agents.`);
@@ -18,10 +18,10 @@ export const readRunStart = async (workspace: string, run: string, archive?: Sto
 
 /** Without those that were started from code. */
 export const readRunStarts = async (
-  workspace: string,
+  place: StorePlace,
   runs: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunStartSettings>> => {
-  const store = await openSqliteStore(workspace, { build: buildName() });
+  const store = await openStorePlace(place);
   try {
     return await startsIn(store, runs);
   } finally {

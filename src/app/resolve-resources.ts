@@ -3,7 +3,7 @@ import { CloisterError, omitUndefined } from '#base';
 import type { Agent, Model, SessionResources } from '#contracts';
 import { loadPriceList, withKnownFacts } from '#adapters/models';
 import { assertAgent, linkSpawns, toModel } from '#core/orchestration';
-import { operatorKeyVariable, operatorSecrets, Redactors } from '#core/registry';
+import { operatorKeyVariable, operatorSecrets, Redactors, storePasswordVariable, storeSecrets } from '#core/registry';
 import { Configs, needsConfig, notLookedUp, resourcesFromCode, withChildren } from '#app/agents';
 import type { AgentResources } from '#app/agents';
 import type { CloisterOptions } from './cloister-options.ts';
@@ -29,7 +29,7 @@ export const resolveAgentResources = async (
     agents.length === options.agents.length &&
     ![...withChildren(agents)].some(needsConfig);
   const resources = needsNoConfig
-    ? codeResources(linkedAgents(agents, agents), models, configs)
+    ? codeResources({ agents: linkedAgents(agents, agents), store: options.store }, models, configs)
     : await configResources(options, models, { configs, runsBringEnv });
   await loadPriceList([...models, ...modelsInCode(resources.agents)]);
   return options.offline === true ? offline(resources) : resources;
@@ -48,10 +48,17 @@ export const linkedAgents = (agents: readonly Agent[], known: readonly Agent[]):
 export const configsFor = ({ cwd, env, config }: CloisterOptions): Configs =>
   new Configs({ ...systemLaunchEnvironment(), ...omitUndefined({ cwd, env, config }) });
 
-const codeResources = (agents: readonly Agent[], models: readonly Model[], { launch }: Configs): AgentResources => {
+type AgentsInCode = { readonly agents: readonly Agent[]; readonly store: string | undefined };
+
+const codeResources = (
+  { agents, store }: AgentsInCode,
+  models: readonly Model[],
+  { launch }: Configs,
+): AgentResources => {
   // Agents in code bring their own values, but the operator's key is known here. No config is read for it.
   const redactors = new Redactors();
   redactors.add(operatorSecrets(launch.env[operatorKeyVariable]));
+  redactors.add(storeSecrets([store], launch.env[storePasswordVariable]));
   const fromCode = resourcesFromCode(models);
   const resourcesOf = (agent: Agent): SessionResources => {
     if (needsConfig(agent)) throw notLookedUp(agent);
@@ -93,6 +100,7 @@ const configResources = async (
     preconnect: options.preconnect ?? false,
     offline: options.offline ?? false,
     parallel: options.parallel,
+    store: options.store,
     runsBringEnv,
   });
 };

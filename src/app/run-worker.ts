@@ -36,9 +36,9 @@ export const workerWorld: Pick<CliServer, 'worker' | 'driveOne' | 'reconcile'> =
   },
 };
 
-const openWorkerAgents = ({ agents, workspace, config }: WorkerOptions): Promise<Cloister> => {
+const openWorkerAgents = ({ agents, workspace, store, config }: WorkerOptions): Promise<Cloister> => {
   const configs = new Configs(systemLaunchEnvironment(config));
-  return openAgents({ agents, workspace, config, memory: false }, configs);
+  return openAgents({ agents, workspace, store: store ?? null, config, memory: false }, configs);
 };
 
 /** Calls for everything that is open and that nobody drives. */

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { checkTokenFile } from '#adapters/config';
-import { checkWorkspaceWritable } from '#adapters/stores';
 import {
   findAgent,
   suggestAgent,
@@ -23,7 +22,7 @@ import { buildServer } from './build-server.ts';
 import { lostLogNotice } from './lost-log.ts';
 import { hashToken, makeToken } from './make-token.ts';
 import { openConfigured } from './open-cloister.ts';
-import { buildName } from './package-folder.ts';
+import { checkStoreWritable, storeOfCommand } from './open-store.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
@@ -57,7 +56,10 @@ export const serveWorld: Pick<CliServer, 'serve' | 'slackManifest' | 'makeToken'
         },
         { checkTopology: () => checkServedFiles(cloister, launch) },
       );
-      if (!options.memory) await checkWorkspaceWritable(options.workspace, buildName());
+      if (!options.memory) await checkStoreWritable({
+          workspace: options.workspace,
+          ...(await storeOfCommand(options.store ?? null, configs)),
+        });
       const notes =
         tokens?.every(isExpired) === true ? [`All tokens in ${tokenFile} have expired: no client can connect.`] : [];
       const lost = await lostLogNotice(cloister);
@@ -111,14 +113,16 @@ export const openAgents = async (
     agents,
     memory,
     workspace,
+    store: named = null,
     config,
     indeterminate,
-  }: Pick<ServeOptions, 'agents' | 'memory' | 'workspace' | 'config' | 'indeterminate'>,
+  }: Pick<ServeOptions, 'agents' | 'memory' | 'workspace' | 'store' | 'config' | 'indeterminate'>,
   configs: Configs,
 ): Promise<Cloister> => {
   const paths: string[] = [];
   for (const agent of agents) paths.push(await resolveAgentPath(agent, configs));
-  const storage = memory ? ({ store: 'memory' } as const) : { workspace };
+  const { store } = await storeOfCommand(named, configs);
+  const storage = memory ? { store: 'memory' } : { workspace, ...omitUndefined({ store }) };
   const options = {
     agents: paths,
     ...storage,

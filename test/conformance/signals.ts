@@ -114,7 +114,10 @@ export const conformSignals = (name: string, openDisk: () => Opener): void => {
       let duringCall = false;
       const stop = store.watchSignals(() => {
         duringCall ||= isCalling;
-        found.resolve(store.signals(run));
+        const read = store.signals(run);
+        // It may call more than once, the last time when the store is about to be closed.
+        read.catch(() => undefined);
+        found.resolve(read);
       });
       const put = store.putSignal(signalOf(run, 'one'));
       isCalling = false;

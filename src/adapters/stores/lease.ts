@@ -14,7 +14,7 @@
 //                                      each run: lapsed                  each run: unconfirmed, until the store says whose it is
 
 /** Two renewals in a row may be lost. */
-const leaseMs = 3000;
+export const leaseMs = 3000;
 export const renewMs = 1000;
 
 export type LeaseAnswer = {

@@ -4,27 +4,29 @@ import type { Hash, JsonObject, RunId } from '#base';
 import type { Leftover, SpaceReport, StoreLifeCycle, WorkspaceRecord } from '#contracts';
 import { checkChain, noTail, recordHash } from './chain.ts';
 import { joinPages } from './log-reader.ts';
-import type { LogReader } from './log-reader.ts';
+import type { StoreReader } from './log-reader.ts';
 import type { Ack, ChangeAck, DeleteItem } from './messages.ts';
 import type { Writer } from './writer.ts';
 import { appendRefusal } from './workspace-log.ts';
 
+type MayWait<T> = T | Promise<T>;
+
 /** What a disk does about deleted runs besides its tables. */
 export type LifeCyclePorts = {
   /** Deletions that are not finished; `pending` is the JSON that was noted. */
-  pending(): readonly { readonly run: RunId; readonly pending: string }[];
+  pending(): MayWait<readonly { readonly run: RunId; readonly pending: string }[]>;
   finish(runs: readonly RunId[], compact: boolean): Promise<SpaceReport>;
   /** The bodies of frames with a `fork` record, and perhaps others. */
   forkBodies(): Promise<readonly string[]>;
-  runBytes(): ReadonlyMap<RunId, number> | Promise<ReadonlyMap<RunId, number>>;
-  strayFolders(): readonly string[];
+  runBytes(): MayWait<ReadonlyMap<RunId, number>>;
+  strayFolders(): MayWait<readonly string[]>;
   leftovers(): Promise<readonly Leftover[]>;
 };
 
 type LifeCycle = {
   readonly writer: Writer;
   /** Throws once the store is closed. */
-  readonly openReader: () => LogReader;
+  readonly openReader: () => StoreReader;
   /** `now`: clock for records of the workspace log. */
   readonly ports: { readonly lifeCycle: LifeCyclePorts; now(): number };
   readonly pause: () => Promise<void>;
@@ -55,7 +57,7 @@ export const storeLifeCycle = ({ writer, openReader, ports: outer, pause }: Life
     },
     async pendingDeletions() {
       openReader();
-      return ports.pending().map(({ run, pending }) => ({ run, cleanup: parseCleanup(pending) }));
+      return (await ports.pending()).map(({ run, pending }) => ({ run, cleanup: parseCleanup(pending) }));
     },
     async finishDeletions(runs, { compact = false } = {}) {
       openReader();
@@ -69,7 +71,8 @@ export const storeLifeCycle = ({ writer, openReader, ports: outer, pause }: Life
       if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
       // A record is written as JSON once, so its text follows from its value; the hash of the last one shows that it does.
       const bodies = frames.map((frame) => JSON.stringify(frame));
-      if (headOf(bodies) === openReader().hashPrefix(run, bodies.length).hash) return bodies;
+      const { hash } = await openReader().hashPrefix(run, bodies.length);
+      if (headOf(bodies) === hash) return bodies;
       throw new CloisterError('store_damaged', `run ${run} has a record that is not written as this build writes it`);
     },
     async importRun(bodies, record) {

@@ -9,6 +9,7 @@ import type { RunId } from '#base';
 import type { Frame, RunSummary, RunQuery } from '#contracts';
 import { workspaceLogName } from './workspace-log.ts';
 import { findAcknowledgedHeads } from './heads-folder.ts';
+import type { FrameRow } from './chain.ts';
 import type { HeadsFile } from './heads-folder.ts';
 import type { LogRows, RunRow } from './log-rows.ts';
 import type { Owners } from './processes.ts';
@@ -69,6 +70,10 @@ const mergeLost = (lost: readonly DatedSummary[], kept: readonly RunSummary[]): 
   return [...merged, ...left.map(({ summary }) => summary)];
 };
 
+/** Of a disk without heads files, what a row says of its own log is all that is known. */
+export const summariseRows = (rows: readonly RunRow[], owners: Owners): readonly RunSummary[] =>
+  rows.map((row) => summaryOrDamaged(row, owners, []));
+
 const summaryOrDamaged = (row: RunRow, owners: Owners, heads: readonly HeadsFile[]): RunSummary =>
   hasLostEnd(row, heads) ? damagedSummary(row.run, extractFacts(row)) : summariseRun(row, owners);
 
@@ -104,7 +109,12 @@ const extractFacts = ({
   recordedBy,
 });
 
-const damagedSummary = (run: RunId, facts: RunFacts): RunSummary => ({ run, ...facts, state: 'damaged', owner: null });
+const damagedSummary = (run: RunId, facts: RunFacts): RunSummary => ({
+  run,
+  ...facts,
+  state: 'damaged',
+  owner: null,
+});
 
 const hasLostEnd = ({ run, tails }: RunRow, heads: readonly HeadsFile[]): boolean => {
   const acknowledged = findAcknowledgedHeads(heads, run);
@@ -175,9 +185,12 @@ const latestStarts = (heads: readonly HeadsFile[], listed: ReadonlyMap<RunId, Ru
 /** The facts of the first frame, if it is there. */
 const readFirstFacts = (rows: LogRows, run: RunId): RunFacts => {
   try {
-    const [first] = rows.chunk?.(run, 0, 1) ?? [];
-    return first?.no === 0 ? foldFacts(noFacts, JSON.parse(String(first.body)) as Frame) : noFacts;
+    return factsOfFirst(rows.chunk?.(run, 0, 1)[0]);
   } catch {
     return noFacts;
   }
 };
+
+/** Throws if it cannot be read. */
+const factsOfFirst = (first: FrameRow | undefined): RunFacts =>
+  first?.no === 0 ? foldFacts(noFacts, JSON.parse(String(first.body)) as Frame) : noFacts;

@@ -42,7 +42,22 @@ export type LogReader = {
 };
 
 /** `tail`: that of the last frame. */
-type NewerFrames = { readonly frames: readonly Frame[]; readonly tail?: Tail | undefined };
+export type NewerFrames = { readonly frames: readonly Frame[]; readonly tail?: Tail | undefined };
+
+type MayAnswerLater<F> = F extends (...args: infer A) => infer R ? (...args: A) => R | Promise<Awaited<R>> : never;
+
+/** What a store asks of a log. A database of this machine answers at once, others later. */
+export type StoreReader = Pick<LogReader, 'pages' | 'newer'> & {
+  readonly [K in
+    | 'list'
+    | 'hashPrefix'
+    | 'readWorkspaceLog'
+    | 'getBlob'
+    | 'tombstone'
+    | 'signals'
+    | 'shared'
+    | 'close']: MayAnswerLater<LogReader[K]>;
+};
 
 export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
@@ -213,8 +228,10 @@ export const inspectLog = (rows: LogRows, run: RunId): LogPage & { readonly list
   throw new CloisterError('run_unknown', run);
 };
 
-const readTombstone = (rows: LogRows, run: RunId): Tombstone | null => {
-  const record = rows.deletion?.(run);
+const readTombstone = (rows: LogRows, run: RunId): Tombstone | null => parseTombstone(run, rows.deletion?.(run));
+
+/** `record`: the record of the workspace log that says so; undefined if the run was not deleted. Throws `store_damaged`. */
+export const parseTombstone = (run: RunId, record: string | undefined): Tombstone | null => {
   if (record === undefined) return null;
   try {
     const { tombstone } = (JSON.parse(record) as { record: { tombstone?: Tombstone } }).record;
@@ -231,5 +248,5 @@ const refuseDeleted = (rows: LogRows, run: RunId): void => {
   if (tombstone !== null) throw new CloisterError('run_unknown', describeTombstone(tombstone));
 };
 
-const unlistedProblem = (run: RunId): string =>
+export const unlistedProblem = (run: RunId): string =>
   `run ${run} is missing from the list of runs: frames at its end may be missing too`;

@@ -16,7 +16,7 @@ import type { LifeCyclePorts } from './life-cycle.ts';
 import { appendRefusal } from './workspace-log.ts';
 import type { Tail } from './chain.ts';
 import { joinPages } from './log-reader.ts';
-import type { LogReader } from './log-reader.ts';
+import type { StoreReader } from './log-reader.ts';
 import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
 import type { Writer, WriterPorts } from './writer.ts';
@@ -30,7 +30,7 @@ type LogStorePorts = Omit<WriterPorts, 'term'> & {
   readonly lease?: LeasePorts;
   readonly kind: Store['kind'];
   readonly path: string | null;
-  readonly reader: LogReader;
+  readonly reader: StoreReader;
   readonly rebuild: Store['rebuild'];
   readonly lifeCycle: LifeCyclePorts;
   /** Calls back soon after any process may have stored signals. Returns a function that stops it. */
@@ -67,7 +67,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
   const followers = new FrameFollowers(ports.watchFrames, (run, from) => openNewerReader(openReader, run, from));
   let recordKeys = 0;
 
-  const openReader = (): LogReader => {
+  const openReader = (): StoreReader => {
     if (closing !== undefined) throw new CloisterError('store_failed', 'The store is closed.');
     return reader;
   };
@@ -79,8 +79,9 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     listeners.close();
     followers.close();
     // The reader closes first: the last connection to close checkpoints the write-ahead log.
-    reader.close();
+    const readerClosed = reader.close();
     await writer.close();
+    if (readerClosed instanceof Promise) await readerClosed;
     for (const log of logs.values()) log.fail({ detail: 'The store is closed.' });
     logs.clear();
     keeper?.stop();
@@ -116,7 +117,7 @@ type AcquirePorts = {
   readonly writer: Writer;
   readonly keeper: LeaseKeeper | undefined;
   readonly logs: Map<RunId, DurableRunLog>;
-  readonly openReader: () => LogReader;
+  readonly openReader: () => StoreReader;
 };
 
 /** Of two that acquire a run here at the same time, one is refused. `openReader` throws once the store is closed. */
@@ -146,7 +147,7 @@ const acquireError = (ack: Ack, run: RunId): CloisterError => {
 
 /** `openReader` throws once the store is closed. */
 const storedFrames = (
-  openReader: () => LogReader,
+  openReader: () => StoreReader,
   pause: () => Promise<void>,
 ): Pick<Store, 'read' | 'inspect' | 'pages'> => {
   async function* pages(run: RunId): AsyncGenerator<LogPage, void, undefined> {
@@ -163,7 +164,7 @@ const storedFrames = (
   };
 };
 
-const storedBlobs = (writer: Writer, openReader: () => LogReader): Pick<Store, 'putBlob' | 'getBlob'> => ({
+const storedBlobs = (writer: Writer, openReader: () => StoreReader): Pick<Store, 'putBlob' | 'getBlob'> => ({
   async putBlob(bytes) {
     openReader();
     const ref = sha256(bytes);
@@ -186,7 +187,7 @@ const commitRecord = async (writer: Writer, item: Extract<Item, { do: 'record' }
 type SignalPorts = {
   readonly writer: Writer;
   readonly listeners: SignalListeners;
-  readonly openReader: () => LogReader;
+  readonly openReader: () => StoreReader;
 };
 
 /** `openReader` throws once the store is closed. */
@@ -251,7 +252,7 @@ const sharedState = ({
 };
 
 /** `openReader` throws once the store is closed. */
-const openNewerReader = (openReader: () => LogReader, run: RunId, from: number): (() => Promise<readonly Frame[]>) => {
+const openNewerReader = (openReader: () => StoreReader, run: RunId, from: number): (() => Promise<readonly Frame[]>) => {
   let tail: Tail | undefined;
   let next = from;
   return async () => {

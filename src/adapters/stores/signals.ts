@@ -14,7 +14,9 @@ export type SignalTable = {
   removeSignal(run: RunId, id: string): void;
 };
 
-const [waitingMax, bodyBytesMax, textCharsMax] = [1_000, 1024 * 1024, 200];
+export const waitingMax = 1_000;
+
+const [bodyBytesMax, textCharsMax] = [1024 * 1024, 200];
 
 /** Throws `name_invalid`, `options_invalid` or `request_too_large`. */
 export const signalRow = ({ run, id, by, at, body }: Signal): SignalRow => {

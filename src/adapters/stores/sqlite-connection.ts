@@ -90,6 +90,9 @@ const openBodies = (packs: boolean): Bodies => {
   };
 };
 
+/** For whoever writes without other processes. */
+export const openTables = (database: DatabaseSync): Tables => sqliteTables(database, openBodies(mayPack(database)));
+
 const sqliteTables = (database: DatabaseSync, { stored }: Bodies): Tables => {
   const frame = database.prepare('INSERT INTO frames(run, no, body, hash) VALUES (?, ?, ?, ?)');
   const tail = database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1');

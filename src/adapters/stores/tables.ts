@@ -185,10 +185,17 @@ const lostProblem = (
     checked.add(key);
     return undefined;
   }
-  return owner === undefined
-    ? `Nobody owns run ${run} any more: it was taken over and released since, or its database was replaced.`
-    : `Run ${run} was taken over. Owner: ${owners.describe(owner)}.`;
+  return lostText(run, owner === undefined ? undefined : owners.describe(owner));
 };
+
+/** `owner`: a description; undefined if nobody owns the run. */
+export const lostText = (run: RunId, owner: string | undefined): string =>
+  owner === undefined
+    ? `Nobody owns run ${run} any more: it was taken over and released since, or its database was replaced.`
+    : `Run ${run} was taken over. Owner: ${owner}.`;
+
+export const gapText = (run: RunId, no: number, last: number): string =>
+  `Frame ${no} of run ${run} does not follow frame ${last}, the last one stored.`;
 
 /** Appends a frame, or returns why it cannot come next. */
 const appendNext = (
@@ -208,7 +215,7 @@ const appendNext = (
 
 /** Why a frame cannot come next. A run that has lost its end is not continued as if the lost frames had never existed. */
 const sequenceProblem = ({ run, no }: FrameItem, tail: Tail, acknowledged: Tail | undefined): string | undefined => {
-  if (no !== tail.no + 1) return `Frame ${no} of run ${run} does not follow frame ${tail.no}, the last one stored.`;
+  if (no !== tail.no + 1) return gapText(run, no, tail.no);
   if (
     acknowledged === undefined ||
     acknowledged.no < tail.no ||

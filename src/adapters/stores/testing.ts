@@ -13,6 +13,7 @@ export { openLogStore } from './log-store.ts';
 export type { LogStore } from './log-store.ts';
 export type { Ack, SharedRow, SignalRow, ToWorker } from './messages.ts';
 export { packRecord, unpackRecord } from './packed-records.ts';
+export { openSteadyClock } from './steady-clock.ts';
 export { describeOwner } from './processes.ts';
 export type { RunOwner, Owners } from './processes.ts';
 export { addFacts, selectRuns } from './run-facts.ts';

@@ -58,11 +58,13 @@ type RegistryOptions = {
   readonly offline?: boolean;
   /** How many tasks teams work on in parallel; overrides what team files say. */
   readonly parallel?: number | undefined;
+  /** The address of the store: it may hold a password. */
+  readonly store?: string | undefined;
 };
 
 /** `given`: agents, or paths to agent files, team files, modules and folders. */
 export const loadRegistry = async (given: readonly (Agent | string)[], options: RegistryOptions): Promise<Registry> => {
-  const { configs, models = [], syntaxOnly = false, inspectOnly = false, offline = false } = options;
+  const { configs, models = [], syntaxOnly = false, inspectOnly = false, offline = false, store } = options;
   const { launch } = configs;
   const paths = given.filter((one) => typeof one === 'string');
   const found = findFiles(paths, launch);
@@ -78,7 +80,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const { teams, problems: ofTeams } = readTeamFiles(found.teams, { given: found.files, follow: !syntaxOnly }, ports);
   const read = readAgentFiles([...new Set([...memberFiles(teams), ...found.files])], !syntaxOnly, ports);
   const problems: Problem[] = [...found.problems, ...ofTeams, ...read.problems];
-  const resolver = new ResourceResolver(configs, { fallback: models, inspectOnly, offline });
+  const resolver = new ResourceResolver(configs, { fallback: models, inspectOnly, offline, store });
   const moduleErrors: CloisterError[] = [];
   const warnings: Warning[] = [];
   const locate = problemLocator(read.linked, teams);

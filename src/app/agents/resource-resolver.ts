@@ -21,6 +21,9 @@ import {
   listVariables,
   missingVariablesMessage,
   operatorKeyText,
+  storeAddress,
+  storePassword,
+  storeSecrets,
   operatorSecrets,
   overlayFor,
   requiredVariables,
@@ -67,6 +70,8 @@ type ResourceResolverOptions = {
   readonly inspectOnly: boolean;
   /** Variables may be missing, because nothing will be connected to. */
   readonly offline: boolean;
+  /** The address of the store: it may hold a password. */
+  readonly store?: string | undefined;
 };
 
 export class ResourceResolver {
@@ -130,6 +135,7 @@ export class ResourceResolver {
     const { resolved, layers } = this.#configs.forFile(null);
     const { slack, plain } = resolved;
     this.#redactors.add(operatorSecrets(operatorKeyText(layers)));
+    this.#redactors.add(storeSecrets([this.#options.store, storeAddress(layers)], storePassword(layers)));
     if (slack === null) return;
     const { overlay } = overlayFor([slack.value], layers);
     const { strong, weak, tooShort } = collectSecrets([['slack', slack.value]], overlay, plain);

@@ -16,6 +16,18 @@ export const storageErrors = {
     'Another process has taken this run over.',
     'It continues there. Read it with `cloister show <run>`.',
   ),
+  store_unreachable: errorEntry(
+    'config',
+    true,
+    'The database cannot be reached.',
+    'Check that PostgreSQL is running, and the address, user, password and TLS settings.',
+  ),
+  store_schema: errorEntry(
+    'config',
+    false,
+    'The database has no tables that this build can use.',
+    'Do what the message says.',
+  ),
   run_kept: errorEntry(
     'config',
     false,

@@ -16,7 +16,15 @@ export { frontmatterTemplate } from './template.ts';
 export { hasUsualAddress } from './builtin-providers.ts';
 export { requiredVariables, listVariables } from './config-fields.ts';
 export { missingVariablesMessage, overlayFor, fillProvider, fillServer, fillSlack, readRunEnv } from './overlay.ts';
-export { operatorKeyText, operatorKeyVariable, operatorSecrets } from './operator-secret.ts';
+export {
+  operatorKeyText,
+  operatorKeyVariable,
+  operatorSecrets,
+  storeAddress,
+  storePassword,
+  storePasswordVariable,
+  storeSecrets,
+} from './operator-secret.ts';
 export { Redactors } from './redactors.ts';
 export { collectSecrets } from './redact-secrets.ts';
 export type { Secrets } from './redact-secrets.ts';

@@ -21,6 +21,7 @@ const commands = {
   'dead-letters': () => import('./dead-letters.ts'),
   explain: () => import('./explain.ts'),
   migrate: () => import('./migrate.ts'),
+  store: () => import('./store.ts'),
   rebuild: () => import('./rebuild.ts'),
   audit: () => import('./audit.ts'),
   seal: () => import('./seal.ts'),

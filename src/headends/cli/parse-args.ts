@@ -10,11 +10,11 @@ import { exitCode, UsageError } from './shared/errors.ts';
 type JsonKind = 'value' | 'line' | 'none';
 
 /** `json` and `verbose` say how an error is printed. */
-export type ParsedArgs = { readonly json: JsonKind; readonly verbose: boolean; readonly run: Invocation['run'] };
+export type ParsedArgs = Pick<Invocation, 'store' | 'run'> & { readonly json: JsonKind; readonly verbose: boolean };
 
 type ArgsParser = {
   /** How to print an error of a command line that cannot be parsed: with --json, it must be JSON as well. */
-  readonly onError: Omit<ParsedArgs, 'run'>;
+  readonly onError: Omit<ParsedArgs, 'run' | 'store'>;
   /** Throws a UsageError. */
   parse(): ParsedArgs;
 };
@@ -76,6 +76,7 @@ const jsonKind = ({ json, jsonl }: Pick<Invocation, 'json' | 'jsonl'>, command: 
 const helpRequest = (text: string, json: boolean): ParsedArgs => ({
   json: json ? 'value' : 'none',
   verbose: false,
+  store: null,
   run: async ({ output }) => {
     if (json) output.json({ help: text });
     else output.out.print(text);

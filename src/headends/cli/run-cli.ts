@@ -33,6 +33,7 @@ export const runCli = async (args: readonly string[], world: CliWorld): Promise<
       errorFormat = parser.onError;
       const parsed = parser.parse();
       errorFormat = parsed;
+      if (parsed.store !== null) world.runtime.useStore(parsed.store);
       return await parsed.run({ ...world, runtime: withNotices(world.runtime, output), output, interrupts });
     } catch (error) {
       return reportFailure(error, errorFormat, output);

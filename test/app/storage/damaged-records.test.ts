@@ -226,7 +226,7 @@ const damages: Readonly<Record<string, (workspace: string, database: DatabaseSyn
 const cli = async (args: readonly string[], cwd: string) => {
   const printed = { stdout: '', stderr: '' };
   const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text), isTTY: false });
-  const commands = new CommandAgents();
+  const commands = new CommandAgents(() => null);
   const world = {
     version: '0',
     terminal: { stdout: stream('stdout'), stderr: stream('stderr'), colour: false, stdin: async () => null },

@@ -320,6 +320,8 @@ export type Terminal = {
 export type Cli = {
   readonly code: Promise<number>;
   readonly opened: Parameters<CliRuntime['open']>[0][];
+  /** The values of `--store`. */
+  readonly stores: string[];
   stdout(): string;
   stderr(): string;
   /** Both streams in the order in which a terminal gets them. */
@@ -342,6 +344,7 @@ export const startCli = (
   const timers = new Set<{ readonly at: number; readonly due: () => void }>();
   const listeners = new Set<() => void>();
   const opened: Parameters<CliRuntime['open']>[0][] = [];
+  const stores: string[] = [];
   const prompts: string[] = [];
   const typed = [...(behaviour.lines?.texts ?? [])];
   let now = startAt;
@@ -383,6 +386,9 @@ export const startCli = (
         if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
         return behaviour.opens?.() ?? fakeCloister(shown, behaviour);
       },
+      useStore: (url) => void stores.push(url),
+      migrateStore: async (url) => ({ from: 0, to: 1, writtenBy: null, copy: null, store: url ?? 'from the config' }),
+      copyStore: async () => ({ runs: 2, frames: 30, blobs: 4, records: 5, tombstones: 1, signals: 0 }),
       makeKey: async () => ({ variable: 'CLOISTER_KEY', secret: 'secret', publicKey: 'public' }),
       staleQuestions: async ({ runs }) => {
         await using cloister = (await behaviour.opens?.()) ?? fakeCloister(shown, behaviour);
@@ -422,6 +428,7 @@ export const startCli = (
   return {
     code: runCli(args, world),
     opened,
+    stores,
     prompts,
     stdout: () => text('out'),
     stderr: () => text('err'),
@@ -482,8 +489,16 @@ export const settle = (): Promise<void> => new Promise((resolve) => setImmediate
 export const cli = async (...given: Parameters<typeof startCli>) => {
   const started = startCli(...given);
   const code = await started.code;
-  const { opened, prompts } = started;
-  return { code, stdout: started.stdout(), stderr: started.stderr(), screen: started.screen(), opened, prompts };
+  const { opened, stores, prompts } = started;
+  return {
+    code,
+    stdout: started.stdout(),
+    stderr: started.stderr(),
+    screen: started.screen(),
+    opened,
+    stores,
+    prompts,
+  };
 };
 
 /** ESC, as a constant so that patterns can contain it. */

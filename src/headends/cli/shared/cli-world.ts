@@ -81,6 +81,8 @@ export type CliFiles = {
 /** Agents, workspaces and runs. */
 export type CliRuntime = {
   open(options: OpenOptions): Promise<Cloister>;
+  /** The value of `--store`: from now on runs are read from and stored there. */
+  useStore(url: string): void;
   /**
    * The ids of the questions of these runs that no answer can continue, because their agents have changed: those that are given, or
    * those that each run was started with. A list imports no modules unasked, so runs whose agents are in a module are left out unless
@@ -101,6 +103,20 @@ export type CliRuntime = {
   makeKey(): Promise<{ readonly variable: string; readonly secret: string; readonly publicKey: string }>;
   /** Migrates a workspace to the newest format, and keeps its former database. */
   migrate(workspace: string): Promise<MigrationReport>;
+  /** Makes the tables of a store in PostgreSQL, or migrates those of an earlier version. Null: the store in the config. */
+  migrateStore(url: string | null): Promise<MigrationReport & { readonly store: string }>;
+  /** Copies everything in a store into an empty one. Each is an address or a workspace folder. */
+  copyStore(from: string, to: string): Promise<CopyReport>;
+};
+
+/** What was copied. */
+export type CopyReport = {
+  readonly runs: number;
+  readonly frames: number;
+  readonly blobs: number;
+  readonly records: number;
+  readonly tombstones: number;
+  readonly signals: number;
 };
 
 type StaleQuestionsOptions = {
@@ -148,6 +164,8 @@ export type CliServer = {
 export type WorkerOptions = {
   readonly agents: readonly string[];
   readonly workspace: string;
+  /** As in `useStore`. */
+  readonly store?: string | null;
   readonly config: string | null;
   /** `none`, or the address of an engine. */
   readonly engine: string;
@@ -268,6 +286,8 @@ export type ServeOptions = {
     readonly waiting?: number;
   };
   readonly workspace: string;
+  /** As in `useStore`. */
+  readonly store?: string | null;
   /** Store nothing on disk. */
   readonly memory: boolean;
   readonly config: string | null;
@@ -285,6 +305,8 @@ export type StudioOptions = {
   /** Null: the usual one, or the next one that is free. */
   readonly port: number | null;
   readonly workspace: string;
+  /** As in `useStore`. */
+  readonly store?: string | null;
   readonly config: string | null;
 };
 

@@ -72,6 +72,8 @@ type CommandSpec<A, O> = {
 /** A command line that was understood. */
 export type Invocation = OutputFlags & {
   readonly jsonl: boolean;
+  /** The value of `--store`. */
+  readonly store: string | null;
   run(context: CommandContext): Promise<ExitCode>;
 };
 
@@ -119,7 +121,14 @@ export const defineCommand = <A extends object = object, O extends object = obje
         help,
       } as Parameters<typeof spec.run>[0];
       if (help && ownHelp?.wanted(given) !== true) command.help();
-      take({ json, verbose, jsonl, run: (context) => spec.run(given, context) });
+      const { store } = given as { readonly store?: unknown };
+      take({
+        json,
+        verbose,
+        jsonl,
+        store: typeof store === 'string' ? store : null,
+        run: (context) => spec.run(given, context),
+      });
     });
   },
 });

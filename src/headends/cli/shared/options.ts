@@ -63,13 +63,20 @@ export const pathsArgument: { readonly paths: ArgumentSpec<readonly string[]> } 
 
 export const defaultWorkspace = './.cloister';
 
-export const workspaceOption: { readonly workspace: OptionSpec<string> } = {
+export const workspaceOption: {
+  readonly workspace: OptionSpec<string>;
+  readonly store: OptionSpec<string | null>;
+} = {
   workspace: {
     about: 'folder in which runs are stored',
     takes: '<dir>',
     absent: defaultWorkspace,
     initial: defaultWorkspace,
   },
+  store: textOption(
+    '<url>',
+    'PostgreSQL database in which runs are stored instead: postgres://user@host/database (default: CLOISTER_STORE)',
+  ),
 };
 
 export const configOption = { config: textOption('<file>', 'config file that takes precedence over all others') };
