@@ -22,6 +22,7 @@ import { resumeBenchmark } from './resume.ts';
 import { schemasBenchmark } from './schemas.ts';
 import { slowReadersBenchmark } from './slow-readers.ts';
 import { serveBenchmark } from './serve/serve.ts';
+import { postgresBenchmark } from './postgres.ts';
 import { sqliteBenchmark } from './sqlite.ts';
 import { teamsBenchmark } from './teams.ts';
 import { tokenEstimateBenchmark } from './token-estimate.ts';
@@ -42,6 +43,7 @@ const benchmarks: readonly Benchmark[] = [
   durableBenchmark,
   toldBenchmark,
   severalProcessesBenchmark,
+  postgresBenchmark,
   resumeBenchmark,
   findRunsBenchmark,
   auditBenchmark,

@@ -82,6 +82,16 @@ describe.skipIf(database === null)('runs in PostgreSQL', () => {
     ]);
     expect((await other.audit(outcome.run)).problems).toEqual([]);
     expect((await other.replay(outcome.run)).differences).toEqual([]);
+    // What is derived from the log can be made again, here its files on this machine, and its row.
+    const schema = new URL(store).searchParams.get('schema')!;
+    const listed = await one.runs();
+    database!.server.run(`DELETE FROM ${schema}.runs`, store);
+    expect(await other.runs({ run: outcome.run })).toMatchObject([{ run: outcome.run, state: 'damaged' }]);
+    const report = await other.rebuild(outcome.run);
+    expect(report).toMatchObject({ runs: 1, listed: [outcome.run], skipped: [] });
+    expect(report.files).toBeGreaterThan(1);
+    expect(await one.runs()).toEqual(listed);
+    expect(await one.rebuild()).toEqual({ runs: 1, listed: [], files: 0, skipped: [] });
   });
 
   // invariants: copy-checks-every-record, copy-all-or-nothing

@@ -75,7 +75,7 @@ export const summariseRows = (rows: readonly RunRow[], owners: Owners): readonly
   rows.map((row) => summaryOrDamaged(row, owners, []));
 
 const summaryOrDamaged = (row: RunRow, owners: Owners, heads: readonly HeadsFile[]): RunSummary =>
-  hasLostEnd(row, heads) ? damagedSummary(row.run, extractFacts(row)) : summariseRun(row, owners);
+  hasLostEnd(row, heads) ? damagedFrom(row.run, extractFacts(row)) : summariseRun(row, owners);
 
 const summariseRun = (row: RunRow, owners: Owners): RunSummary => {
   const { run, owner } = row;
@@ -109,12 +109,11 @@ const extractFacts = ({
   recordedBy,
 });
 
-const damagedSummary = (run: RunId, facts: RunFacts): RunSummary => ({
-  run,
-  ...facts,
-  state: 'damaged',
-  owner: null,
-});
+const damagedFrom = (run: RunId, facts: RunFacts): RunSummary => ({ run, ...facts, state: 'damaged', owner: null });
+
+/** A run that the list has lost, with what its first frame says. */
+export const damagedSummary = (run: RunId, first: FrameRow | undefined): RunSummary =>
+  damagedFrom(run, { ...readFacts(first), cells: 0 });
 
 const hasLostEnd = ({ run, tails }: RunRow, heads: readonly HeadsFile[]): boolean => {
   const acknowledged = findAcknowledgedHeads(heads, run);
@@ -160,7 +159,7 @@ const lostRuns = (rows: LogRows, { heads, listed, candidates }: RunSources): rea
   return newestFirst.map((run) => {
     const facts = { ...readFirstFacts(rows, run), cells: 0 };
     const startedAt = facts.startedAt === 0 ? (bounds.get(run) ?? 0) : facts.startedAt;
-    return { startedAt, summary: damagedSummary(run, facts) };
+    return { startedAt, summary: damagedFrom(run, facts) };
   });
 };
 
@@ -185,12 +184,16 @@ const latestStarts = (heads: readonly HeadsFile[], listed: ReadonlyMap<RunId, Ru
 /** The facts of the first frame, if it is there. */
 const readFirstFacts = (rows: LogRows, run: RunId): RunFacts => {
   try {
-    return factsOfFirst(rows.chunk?.(run, 0, 1)[0]);
+    return readFacts(rows.chunk?.(run, 0, 1)[0]);
   } catch {
     return noFacts;
   }
 };
 
-/** Throws if it cannot be read. */
-const factsOfFirst = (first: FrameRow | undefined): RunFacts =>
-  first?.no === 0 ? foldFacts(noFacts, JSON.parse(String(first.body)) as Frame) : noFacts;
+const readFacts = (first: FrameRow | undefined): RunFacts => {
+  try {
+    return first?.no === 0 ? foldFacts(noFacts, JSON.parse(String(first.body)) as Frame) : noFacts;
+  } catch {
+    return noFacts;
+  }
+};

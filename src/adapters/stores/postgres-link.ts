@@ -133,7 +133,10 @@ export class PostgresLink {
     this.#isClosed = true;
     const client = await this.#opening?.catch(() => undefined);
     this.#opening = undefined;
-    await client?.end().catch(() => undefined);
+    if (client === undefined) return;
+    // Whoever waits for this must not be left by a process that has nothing else to do.
+    socketOf(client).ref();
+    await client.end().catch(() => undefined);
   }
 
   async #open(): Promise<Client> {

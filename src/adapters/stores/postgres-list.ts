@@ -1,7 +1,9 @@
 // The list of runs in PostgreSQL: which rows a query asks for.
+import type { RunId } from '#base';
 import type { RunQuery, RunSummary } from '#contracts';
+import type { FrameRow } from './chain.ts';
 import type { StoredRow } from './decode-owner.ts';
-import { summariseRows } from './list-runs.ts';
+import { damagedSummary, summariseRows } from './list-runs.ts';
 import type { RunRow } from './log-rows.ts';
 import { describeOwner } from './processes.ts';
 import type { Owners } from './processes.ts';
@@ -12,8 +14,22 @@ import { decodeRunRow } from './run-row.ts';
 export const listPostgresRuns = async (pool: PostgresPool, query: RunQuery = {}): Promise<readonly RunSummary[]> => {
   const { where, params } = whereClause(query);
   const rows = await pool.read(async (client) => (await client.query<StoredRow>(listQuery(where), [...params])).rows);
-  return summariseRows(rows.map(decodeListed), owners);
+  const listed = summariseRows(rows.map(decodeListed), owners);
+  return [...(await readLostRuns(pool, query)), ...listed];
 };
+
+/** Runs that have frames and are not in the list, because somebody has changed the tables: of those that are named. */
+const readLostRuns = async (pool: PostgresPool, query: RunQuery): Promise<readonly RunSummary[]> => {
+  if (!('runs' in query) || query.runs.length === 0) return [];
+  const { rows } = await pool.read((client) =>
+    client.query<FrameRow & { readonly run: RunId }>(lostQuery, [query.runs]),
+  );
+  return rows.map(({ run, ...first }) => damagedSummary(run, first));
+};
+
+const lostQuery = `
+  SELECT run, no, body, hash FROM frames WHERE run = ANY ($1) AND no = 0
+    AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run = frames.run AND place IS NOT NULL)`;
 
 /** A row names only owners whose lease has not lapsed. */
 const owners: Owners = { isAlive: () => true, describe: describeOwner };
