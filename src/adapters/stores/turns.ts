@@ -5,8 +5,11 @@
 //   turns-only-order. Turns decide who comes first, nothing else: SQLite's own locks keep writers apart, and turns are skipped when they
 //       cannot be had.
 //   turns-end-with-process. Both are locks of the operating system, which a process that dies has no more.
+//   turns-merge-alone. The write-ahead log is merged into the database (SQLite says: checkpointed) by the next in line, before its
+//       transaction. Nobody else writes then, so all of it is merged, and it is written again from its beginning.
 //
-// SQLite waits by sleeping up to 100 ms, whoever is next: processes slept while the database was free, and some never got it.
+// SQLite waits by sleeping up to 100 ms, whoever is next: processes slept while the database was free, and some never got it. It merges the
+// log after a commit, when the next process writes already: never all of it, so the log grew without end and each commit merged again.
 import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { CloisterError } from '#base';
@@ -29,6 +32,7 @@ type DatabaseOfTurns = {
 
 export const openTurns = ({ database, folder, busyTimeoutMs }: DatabaseOfTurns): Turns => {
   const line = openLine(folder);
+  const log = openWriteAheadLog(database);
   const version = database.prepare('PRAGMA data_version');
   const readVersion = (): unknown => {
     try {
@@ -41,12 +45,20 @@ export const openTurns = ({ database, folder, busyTimeoutMs }: DatabaseOfTurns):
 
   return {
     begin() {
-      if (line.enter() && tryBegin(database)) return line.leave();
       const wait = new Wait(busyTimeoutMs, readVersion);
+      const beginAsNext = (): void => {
+        while (!tryBegin(database)) wait.pauseAsNext();
+      };
       try {
         // A process that was stopped in the line keeps it: after a while, the database is asked for without a turn.
         while (!line.enter() && !wait.isStuck) wait.pauseInLine();
-        while (!tryBegin(database)) wait.pauseAsNext();
+        const isLong = log.isLong();
+        beginAsNext();
+        if (!isLong) return;
+        // It cannot be merged within a transaction. Whoever wrote before has committed, and all others are behind in the line.
+        database.exec('ROLLBACK');
+        log.merge();
+        beginAsNext();
       } finally {
         line.leave();
       }
@@ -64,7 +76,7 @@ class Wait {
   /** When somebody was last seen to have written. */
   #writtenAt = this.#from;
   #lookedAt = this.#from;
-  #pauseMs = shortestMs;
+  #pauseMs = shortestNextMs;
 
   constructor(busyTimeoutMs: number, readVersion: () => unknown) {
     this.#busyTimeoutMs = busyTimeoutMs;
@@ -89,11 +101,11 @@ class Wait {
     pause((waited > agingMs ? usual / 4 : usual) * (0.5 + Math.random() / 2));
   }
 
-  /** A commit takes a sync, so only the first pauses are short. */
+  /** Nobody else asks, so it may ask often: while it sleeps, the database may be free. A process that holds it for long is asked less often. */
   pauseAsNext(): void {
     this.#checkTime();
     pause(this.#pauseMs);
-    this.#pauseMs = Math.min(longestNextMs, this.#pauseMs * 1.3);
+    this.#pauseMs = Math.min(longestNextMs, this.#pauseMs * 1.1);
   }
 
   #look(): void {
@@ -117,7 +129,9 @@ class Wait {
   }
 }
 
-const [shortestMs, longestMs, longestNextMs, agingMs, stuckMs, lookMs] = [0.2, 50, 2, 5_000, 2_000, 20];
+const [shortestMs, longestMs, shortestNextMs, longestNextMs] = [0.2, 50, 0.05, 2];
+
+const [agingMs, stuckMs, lookMs] = [5_000, 2_000, 20];
 
 /** Nobody waits longer, whatever others do. */
 const waitedMaxMs = 600_000;
@@ -138,6 +152,39 @@ const tryBegin = (database: DatabaseSync): boolean => {
     return false;
   }
 };
+
+type WriteAheadLog = {
+  isLong(): boolean;
+  /** Merges what has been committed, all of it unless somebody writes or reads an earlier state. */
+  merge(): void;
+};
+
+const openWriteAheadLog = (database: DatabaseSync): WriteAheadLog => {
+  database.exec('PRAGMA wal_autocheckpoint = 0');
+  // Merges nothing, and says how many pages the log has.
+  const measure = database.prepare('PRAGMA wal_checkpoint(NOOP)');
+  const merge = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  return {
+    isLong() {
+      try {
+        return Number(measure.get()?.['log']) >= logPagesMax;
+      } catch {
+        // It is busy, or damaged: the transaction will tell.
+        return false;
+      }
+    },
+    merge() {
+      try {
+        merge.get();
+      } catch {
+        // What is committed is in the log, and the next turn tries again.
+      }
+    },
+  };
+};
+
+/** As SQLite has it by default. */
+const logPagesMax = 1_000;
 
 type Line = {
   /** True: this process is the next. */
@@ -164,6 +211,8 @@ const openLine = (folder: string): Line => {
     if (lock === undefined) {
       const database = new DatabaseSync(path, { timeout: 0 });
       lock = { database, inode: inode() };
+      // Otherwise each turn would create and remove the file of a journal.
+      database.exec('PRAGMA journal_mode = MEMORY');
     }
     // Looked at only now: whoever waits asks often.
     if (!tryBegin(lock.database)) return false;

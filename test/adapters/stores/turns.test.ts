@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { databasePath, openForWriting } from '../../../src/adapters/stores/database.ts';
 import { openTurns } from '../../../src/adapters/stores/turns.ts';
 
@@ -67,4 +67,54 @@ test('a process that was stopped in the line keeps nobody from writing', () => {
   lockedBy(`${databasePath(folder)}-turns`);
   turns.begin();
   expect(database.isTransaction).toBe(true);
+});
+
+describe('the write-ahead log', () => {
+  /** How many pages the log has, and how many of them are merged into the database. */
+  const logOf = (folder: string) => {
+    using other = new DatabaseSync(databasePath(folder));
+    return other.prepare('PRAGMA wal_checkpoint(NOOP)').get() as {
+      readonly log: number;
+      readonly checkpointed: number;
+    };
+  };
+
+  const withLongLog = () => {
+    const folder = newFolder();
+    const opened = open(folder);
+    opened.turns.begin();
+    opened.database.exec("INSERT INTO blobs VALUES ('long', zeroblob(5000000)); COMMIT");
+    return { folder, ...opened };
+  };
+
+  // invariant: turns-merge-alone
+  test('is merged completely before the next transaction, not after a commit when others may write, and begins anew', () => {
+    const { folder, database, turns } = withLongLog();
+    const { log, checkpointed } = logOf(folder);
+    expect(log).toBeGreaterThan(1_000);
+    expect(checkpointed).toBe(0);
+
+    turns.begin();
+    expect(logOf(folder)).toMatchObject({ log, checkpointed: log });
+    database.exec("INSERT INTO blobs VALUES ('short', zeroblob(1)); COMMIT");
+    expect(logOf(folder).log).toBeLessThan(20);
+  });
+
+  test('that a reader needs is merged later, and nobody waits for that', () => {
+    const { folder, database, turns } = withLongLog();
+    const reader = new DatabaseSync(databasePath(folder), { readOnly: true });
+    onTestFinished(() => reader.close());
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM blobs').get();
+
+    turns.begin();
+    database.exec("INSERT INTO blobs VALUES ('second', zeroblob(1)); COMMIT");
+    expect(logOf(folder).log).toBeGreaterThan(1_000);
+    reader.exec('COMMIT');
+    for (const ref of ['third', 'fourth']) {
+      turns.begin();
+      database.exec(`INSERT INTO blobs VALUES ('${ref}', zeroblob(1)); COMMIT`);
+    }
+    expect(logOf(folder).log).toBeLessThan(20);
+  });
 });
