@@ -3,7 +3,8 @@
 //   worker-drains. A worker that stops takes no more calls, gives back what it drives, and ends when that is on disk.
 //   watcher-wakes. What is asked of a run that rests is in the store, whoever asked it: every worker has the engine call for it.
 import { Configs } from '#app/agents';
-import { StoreEngine } from '#adapters/engines';
+import { openPgBoss, parseRestateAddress, RestateEngine, StoreEngine } from '#adapters/engines';
+import { CloisterError } from '#base';
 import type { Cloister, DriveEnd, DriveOptions, RunCall, RunEngine, StopWork } from '#contracts';
 import type { CliServer, RunningWorker, WorkerLine, WorkerOptions } from '#headends/cli';
 import { driveInProcess } from './drive-in-process.ts';
@@ -14,7 +15,8 @@ export const workerWorld: Pick<CliServer, 'worker' | 'driveOne' | 'reconcile'> =
   worker: async (options, log) => {
     const cloister = await openWorkerAgents(options);
     try {
-      const engine = await openEngine(options.engine, cloister);
+      const report = (error: unknown): void => log({ type: 'engine', text: cloister.redact(String(error)) });
+      const engine = await openEngine(options.engine, cloister, report);
       return await startWorker(cloister, engine, { options, log });
     } catch (error) {
       await cloister.close();
@@ -55,9 +57,18 @@ const reconcile = async ({ driver }: Pick<Cloister, 'driver'>, engine: RunEngine
   return called;
 };
 
-/** Throws `options_invalid` for an engine that nobody knows, or whose package is missing. */
-const openEngine = async (_engine: string, { driver }: Pick<Cloister, 'driver'>): Promise<RunEngine> =>
-  new StoreEngine({ driver, clock: systemClock });
+/** Throws `engine_failed` for an engine that nobody knows, or whose package is missing. */
+const openEngine = async (
+  engine: string,
+  { driver }: Pick<Cloister, 'driver'>,
+  report: (error: unknown) => void = () => undefined,
+): Promise<RunEngine> => {
+  if (engine === 'none') return new StoreEngine({ driver, clock: systemClock });
+  if (engine.startsWith('restate:')) return new RestateEngine(parseRestateAddress(engine));
+  const database = /^pg-boss:(postgres(?:ql)?:\/\/.+)$/u.exec(engine)?.[1];
+  if (database !== undefined) return openPgBoss(database, report);
+  throw new CloisterError('engine_failed', 'Expected `none`, `restate://host:port` or `pg-boss:postgres://…`.');
+};
 
 const driveOptions = ({ restAfterMs, graceMs }: WorkerOptions): DriveOptions => ({ restAfterMs, graceMs });
 

@@ -59,6 +59,7 @@ export const conformEngine = (name: string, newEngine: () => Promise<OpenEngine>
   const statusOf = async (cloister: Cloister, { run }: RunCall) => (await cloister.runs({ run }))[0]?.status;
 
   describe(`the engine ${name}`, () => {
+    // invariant: call-completes, object-per-run
     test('has each requested run begun once, however often it is started, and whichever worker is called', async () => {
       await using folder = await temporaryFolder();
       const { process, close } = await scene(folder.path);
@@ -73,6 +74,7 @@ export const conformEngine = (name: string, newEngine: () => Promise<OpenEngine>
       await close();
     }, 60_000);
 
+    // invariant: nothing-in-the-journal
     test('calls again, elsewhere too, when a worker has lost a run', async () => {
       await using folder = await temporaryFolder();
       const { process, close } = await scene(folder.path);
@@ -85,20 +87,21 @@ export const conformEngine = (name: string, newEngine: () => Promise<OpenEngine>
       await close();
     }, 60_000);
 
-    // invariant: refused-once
+    // invariant: refused-once, refused-elsewhere
     test('calls another worker if one refuses a run', async () => {
       await using folder = await temporaryFolder();
       const { process, close } = await scene(folder.path);
       const [front, one, other] = [await process(), await process(), await process()];
       const refusing: Worker = { calls: [], answer: () => ({ end: 'refused', code: 'replay_differs', detail: 'No.' }) };
       await one.work(refusing);
-      await expect.poll(async () => (await front.request('clerk'), refusing.calls.length), soon).toBeGreaterThan(0);
+      const call = await front.request('clerk');
+      await expect.poll(() => refusing.calls.length, soon).toBeGreaterThan(0);
       await other.work({ calls: [] });
-      const [refused] = refusing.calls;
-      await expect.poll(() => statusOf(front.cloister, refused!), soon).toBe('completed');
+      await expect.poll(() => statusOf(front.cloister, call), soon).toBe('completed');
       await close();
     }, 60_000);
 
+    // invariant: queue-per-agent
     test('calls a worker for its own agents only', async () => {
       await using folder = await temporaryFolder();
       const { process, close } = await scene(folder.path);

@@ -1,1 +1,3 @@
+export { openPgBoss } from './pg-boss.ts';
+export { parseRestateAddress, RestateEngine } from './restate.ts';
 export { StoreEngine } from './store-engine.ts';

@@ -4,6 +4,12 @@ import { errorEntry } from './error-entry.ts';
 import type { ErrorEntry } from './error-entry.ts';
 
 export const storageErrors = {
+  engine_failed: errorEntry(
+    'config',
+    true,
+    'The engine that calls workers cannot be used.',
+    'Check the address in --engine and that it is reachable. No run is lost: `cloister engine reconcile` tells it again what is open.',
+  ),
   run_left: errorEntry(
     'config',
     false,

@@ -123,6 +123,7 @@ const work = async (options: WorkerOptions, json: boolean, context: CommandConte
 };
 
 const lineText = (line: WorkerLine): string => {
+  if (line.type === 'engine') return `engine: ${line.text}`;
   const head = `${line.agent} ${line.run} `;
   switch (line.end) {
     case 'ended':

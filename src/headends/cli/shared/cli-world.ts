@@ -176,7 +176,10 @@ export type WorkerOptions = {
   readonly processPerRun: { readonly args: readonly string[]; readonly memoryMb: number | null } | null;
 };
 
-export type WorkerLine = { readonly type: 'run' } & RunCall & DriveEnd;
+/** How a drive ended, or what the engine complains about. */
+export type WorkerLine =
+  | ({ readonly type: 'run' } & RunCall & DriveEnd)
+  | { readonly type: 'engine'; readonly text: string };
 
 export type RunningWorker = {
   readonly engine: string;
