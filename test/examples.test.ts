@@ -57,6 +57,11 @@ const says: Record<string, readonly RegExp[]> = {
     /review: completed.*\n.*SQLite is nice\.\n.*Nice how.*\n.*draft-2 .*one file\.\n.*review-2 .*: ACCEPTED\n.*draft-3 .*: skipped/u,
     /router: completed.*\n.*: billing\n {2}route-billing .*: Billing, after "billing"\n {2}route-technical .*: skipped\n/u,
   ],
+  'side-by-side': [
+    /^plain loop: 5 of 7 prompts show the secret, mails sent: 1\na person is asked about office__send_mail, and denies it\n/u,
+    /Cloister: 1 of 8 prompts show the secret, of accountant; mails sent: 0\nOffer to Bluebird: 200 blue bicycles by May, at 540 euros each\.\n/u,
+    /audit ok: true, refused 1, unattributed 0/u,
+  ],
   skills: [
     /^Invoice 7\. I checked: Every invoice has: number,/u,
     /bytes from the skill invoices, SKILL\.md\n\d+ bytes from the skill invoices, references\/fields\.md\n/u,
@@ -91,7 +96,7 @@ describe.concurrent('npm run example', () => {
     expect(await example(['helo'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(
-        'analysts, api, approval, continue, dependencies, dungeon, hello, limits, patterns, research, skills, tested',
+        'analysts, api, approval, continue, dependencies, dungeon, hello, limits, patterns, research, side-by-side, skills, tested',
       ),
     });
   });

@@ -1,16 +1,13 @@
 // The agents and runs of one command, which reads each config file once.
-import { fileURLToPath } from 'node:url';
 import { Configs, findAgent, isModule, problemsError, suggestAgent } from '#app/agents';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Cloister } from '#contracts';
 import type { CliRuntime } from '#headends/cli';
+import { demoFolder } from './demo-folder.ts';
 import { lostLogNotice } from './lost-log.ts';
 import { openConfigured } from './open-cloister.ts';
-import { packageFolder } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
-
-const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
 
 type OpenOptions = Parameters<CliRuntime['open']>[0];
 type StaleOptions = Parameters<CliRuntime['staleQuestions']>[0];
@@ -28,7 +25,7 @@ export class CommandAgents {
 
   async #open({ workspace, agents, agent, config = null, parallel = null, ...rest }: OpenOptions): Promise<Cloister> {
     const { demo = false, ofRun, offline = false, archive } = rest;
-    if (demo) return openConfigured({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
+    if (demo) return openConfigured({ workspace, cwd: demoFolder, agents: ['desk.ai'] });
     const configs = this.#configsFor(config);
     const defaultAgent = await configs.defaultAgent();
     const opened =

@@ -100,6 +100,10 @@ const onDemand: Omit<CliRuntime, 'open' | 'staleQuestions' | 'defaultAgent'> = {
     const { importAgents } = await import('./agents/import-agents.ts');
     return importAgents(options, systemLaunchEnvironment(config));
   },
+  openDemo: async () => {
+    const { openDemo } = await import('./open-demo.ts');
+    return openDemo(process.cwd());
+  },
   init: async (folder) => {
     const { initFolder } = await import('./agents/init-folder.ts');
     return initFolder(folder, templates, process.cwd());
