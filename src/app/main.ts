@@ -10,7 +10,7 @@ import type { CommandAgents } from './command-agents.ts';
 import { buildName, packageFolder, packageVersion } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
-const templates = new URL('templates/start/', packageFolder);
+const templates = new URL('templates/', packageFolder);
 
 export const main = async (args: readonly string[]): Promise<void> => {
   const [stdout, stderr] = [outputStream(process.stdout), outputStream(process.stderr)];
@@ -104,9 +104,14 @@ const onDemand: Omit<CliRuntime, 'open' | 'staleQuestions' | 'defaultAgent'> = {
     const { openDemo } = await import('./open-demo.ts');
     return openDemo(process.cwd());
   },
-  init: async (folder) => {
+  init: async (folder, template) => {
     const { initFolder } = await import('./agents/init-folder.ts');
-    return initFolder(folder, templates, process.cwd());
+    const chosen = template === null ? {} : { template };
+    return initFolder(folder, { ...chosen, templates, cwd: process.cwd(), version: packageVersion() });
+  },
+  templates: async () => {
+    const { listTemplates } = await import('./agents/init-folder.ts');
+    return listTemplates(templates);
   },
   makeKey: async () => {
     const { makeOperatorKey } = await import('#app/storage');

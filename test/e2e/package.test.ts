@@ -65,13 +65,15 @@ const write = (name: string, text: string): string => {
 };
 
 describe.concurrent('the package', () => {
-  test('contains what is needed and nothing else, in less than 1.4 MB, of which the page in both forms is a fifth', () => {
-    expect(statSync(tarball).size).toBeLessThan(1_400_000);
+  test('contains what is needed and nothing else, in less than 1.45 MB, of which the page in both forms is a fifth', () => {
+    expect(statSync(tarball).size).toBeLessThan(1_450_000);
     const page = ['dist/web/index.html', 'dist/web/file.html', 'dist/web/favicon.svg'];
     for (const needed of ['package.json', 'bin/cloister.js', 'dist/index.js', 'dist/types/app/index.d.ts', ...page])
       expect(files).toContain(needed);
     expect(
-      files.filter((path) => /^(?:src|test|tools|bench|web|node_modules)\/|\.test\.|\.map$|\.tsbuildinfo$/u.test(path)),
+      files
+        .filter((path) => !path.startsWith('templates/'))
+        .filter((path) => /^(?:src|test|tools|bench|web|node_modules)\/|\.test\.|\.map$|\.tsbuildinfo$/u.test(path)),
     ).toEqual([]);
   });
 
@@ -155,6 +157,18 @@ describe.concurrent('the package', () => {
     expect(succeeded(ts).stdout).toBe('Mine.\n');
   });
 
+  test('is what `npm create cloister` runs, and its tests in TypeScript compile and pass', async () => {
+    const create = [join(repo, 'tools/create-cloister/bin/create-cloister.js'), 'typed', '--template', 'typescript'];
+    const made = succeeded(await run(process.execPath, create, { cwd: project, env: packageEnv() }));
+    expect(made.stdout).toMatch(/^Created in .*typed, from the template typescript:\n/u);
+    const folder = join(project, 'typed');
+    mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
+    for (const name of ['@types/node', 'undici-types', 'vitest'])
+      symlinkSync(join(repo, 'node_modules', name), join(folder, 'node_modules', name));
+    const compiled = await run(join(repo, 'node_modules/.bin/tsc'), [], { cwd: folder });
+    expect(compiled).toMatchObject({ code: 0, stdout: '' });
+  });
+
   test('has types that compile, including its own declarations', async () => {
     mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
     for (const name of ['@types/node', 'undici-types'])
@@ -186,16 +200,28 @@ const oldNode = (process.env['PATH'] ?? '')
 describe.skipIf(oldNode === undefined)(
   `on an older Node${oldNode === undefined ? ' (skipped: there is none in the path)' : ''}`,
   () => {
-    const oneLine = /^cloister needs Node 24\.16 or newer; this is Node \d+\.\d+\.\d+\.\n$/u;
+    const twoLines =
+      /^cloister needs Node 24\.16 or newer; this is Node \d+\.\d+\.\d+\.\ntry: (npx -y -p node@24 .*)\n$/u;
 
     test.each([
       ['the installed command', () => join(project, 'node_modules/cloister/bin/cloister.js')],
       ['the command in a clone', () => join(repo, 'bin/cloister.js')],
-    ])('%s says in one line what it needs', async (_what, command) => {
-      const { code, stdout, stderr } = await run(oldNode ?? '', [command(), 'demo'], { cwd: project });
-      expect(code).toBeGreaterThan(0);
-      expect({ stdout, stderr }).toEqual({ stdout: '', stderr: expect.stringMatching(oneLine) });
-    });
+    ])(
+      '%s says what it needs, and the command that helps, which does',
+      async (_what, command) => {
+        const { code, stdout, stderr } = await run(oldNode ?? '', [command(), 'check', 'not here'], { cwd: project });
+        expect(code).toBeGreaterThan(0);
+        expect({ stdout, stderr }).toEqual({ stdout: '', stderr: expect.stringMatching(twoLines) });
+        const [, hint = ''] = twoLines.exec(stderr) ?? [];
+        const env = { ...packageEnv(), PATH: `${dirname(oldNode ?? '')}:${process.env['PATH'] ?? ''}` };
+        const helped = await run('sh', ['-c', `${hint} --json`], {
+          cwd: project,
+          env: { ...env, npm_config_prefer_offline: 'true' },
+        });
+        expect(JSON.parse(helped.stdout)).toMatchObject({ ok: false, problems: [{ file: 'not here' }] });
+      },
+      120_000,
+    );
 
     test.each([
       ['the library', `import { openCloister } from 'cloister';`],

@@ -396,6 +396,7 @@ export const startCli = (
       check: given.check,
       import: given.import,
       init: given.init,
+      templates: given.templates,
       migrate: given.migrate,
       agentHelp: given.agentHelp,
     },

@@ -9,9 +9,11 @@ import type {
   RunCall,
   DrawableTask,
   ImportReport,
+  InitReport,
   MigrationReport,
   Status,
   TaskSpec,
+  TemplateSummary,
   ToolNames,
   VerifyReport,
   IndeterminatePolicy,
@@ -95,8 +97,10 @@ export type CliRuntime = {
   verify(options: VerifyOptions): Promise<VerifyResult>;
   /** The team of `cloister demo`, which also works in a plain loop. */
   openDemo(): Promise<DemoTeam>;
-  /** Creates a starter folder; throws a CloisterError instead of overwriting anything. */
-  init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
+  /** Creates a starter folder; throws a CloisterError instead of overwriting anything. Default: the first template. */
+  init(folder: string, template: string | null): Promise<InitReport>;
+  /** What `init` can create. */
+  templates(): Promise<readonly TemplateSummary[]>;
   /** Writes agents of other runtimes as agent files; overwrites nothing. */
   import(options: ImportCommandOptions): Promise<ImportReport>;
   /** A new key for the operator. `secret` is the value of the variable. */
