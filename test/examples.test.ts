@@ -20,7 +20,7 @@ const says: Record<string, readonly RegExp[]> = {
     /guide weather true\nguide population true\n/u,
     /\n2 \d+ true 0 true\ncompleted refund allowed small-sums\nStay at home\.\nagent_unknown\ncompleted\nGo to Rome\.\nDone after a while\. 2 0\n$/u,
   ],
-  hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
+  hello: [/^completed A cell is one agent at work/u, /unattributedBytes: 0/u, /ok: true/u],
   tested: [/✔ no agent of the desk sees private content of another/u, /pass 10/u, /fail 0/u],
   dungeon: [
     /You: We try the iron door\.\n(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds on stone/u,
@@ -101,8 +101,9 @@ describe.concurrent('npm run example', () => {
     });
   });
 
-  test('the README’s fifteen lines are the example `hello`', () => {
+  test('the README’s twelve lines are the example `hello`', () => {
     const code = readFileSync('examples/hello/main.ts', 'utf8').trim();
     expect(readFileSync('README.md', 'utf8')).toContain(code);
+    expect(code.split('\n').filter((line) => line !== '')).toHaveLength(12);
   });
 });

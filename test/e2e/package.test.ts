@@ -111,8 +111,24 @@ describe.concurrent('the package', () => {
     const page = readFileSync(join(installed, 'examples/README.md'), 'utf8');
     const [, commands = ''] = /```\n([^]*?)```/u.exec(page) ?? [];
     const { stdout } = succeeded(await run('sh', ['-ec', commands], { cwd: project }));
-    expect(stdout).toMatch(/^completed In short: /u);
+    expect(stdout).toMatch(/^completed A cell is /u);
   });
+
+  test('runs every command of its README, as it stands there', async () => {
+    const readme = readFileSync(join(project, 'node_modules/cloister/README.md'), 'utf8');
+    const lines = [...readme.matchAll(/```bash\n([^]*?)```/gu)].flatMap(([, block = '']) => block.trim().split('\n'));
+    // It is installed already, and a server would not end.
+    const commands = lines
+      .map((line) => line.replace(/ +# .*$/u, ''))
+      .filter((line) => line !== 'npm i cloister')
+      .map((line) => (line === 'npx cloister studio' ? `${line} --help` : line));
+    expect(commands.length).toBeGreaterThan(6);
+    const place = join(project, 'readme');
+    mkdirSync(place);
+    const { stdout } = succeeded(await run('sh', ['-ec', commands.join('\n')], { cwd: place }));
+    expect(stdout).toMatch(/^The plain loop sent 1 mail$[^]*secret +4 of 5 +0 of 6$/mu);
+    expect(stdout).toMatch(/^\*\*Test the restore[^]*^Verify lead: ok/mu);
+  }, 60_000);
 
   test('has no publint errors', async () => {
     const { stdout } = succeeded(await run(join(repo, 'node_modules/.bin/publint'), ['run', tarball]));
