@@ -20,7 +20,7 @@ const says: Record<string, readonly RegExp[]> = {
     /guide weather true\nguide population true\n/u,
     /\n2 \d+ true 0 true\ncompleted refund allowed small-sums\nStay at home\.\nagent_unknown\ncompleted\nGo to Rome\.\nDone after a while\. 2 0\n$/u,
   ],
-  hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
+  hello: [/^completed A cell is one agent at work/u, /unattributedBytes: 0/u, /ok: true/u],
   tested: [/✔ no agent of the desk sees private content of another/u, /pass 10/u, /fail 0/u],
   dungeon: [
     /You: We try the iron door\.\n(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds on stone/u,
@@ -57,6 +57,11 @@ const says: Record<string, readonly RegExp[]> = {
     /review: completed.*\n.*SQLite is nice\.\n.*Nice how.*\n.*draft-2 .*one file\.\n.*review-2 .*: ACCEPTED\n.*draft-3 .*: skipped/u,
     /router: completed.*\n.*: billing\n {2}route-billing .*: Billing, after "billing"\n {2}route-technical .*: skipped\n/u,
   ],
+  'side-by-side': [
+    /^plain loop: 5 of 7 prompts show the secret, mails sent: 1\na person is asked about office__send_mail, and denies it\n/u,
+    /Cloister: 1 of 8 prompts show the secret, of accountant; mails sent: 0\nOffer to Bluebird: 200 blue bicycles by May, at 540 euros each\.\n/u,
+    /audit ok: true, refused 1, unattributed 0/u,
+  ],
   skills: [
     /^Invoice 7\. I checked: Every invoice has: number,/u,
     /bytes from the skill invoices, SKILL\.md\n\d+ bytes from the skill invoices, references\/fields\.md\n/u,
@@ -91,13 +96,14 @@ describe.concurrent('npm run example', () => {
     expect(await example(['helo'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(
-        'analysts, api, approval, continue, dependencies, dungeon, hello, limits, patterns, research, skills, tested',
+        'analysts, api, approval, continue, dependencies, dungeon, hello, limits, patterns, research, side-by-side, skills, tested',
       ),
     });
   });
 
-  test('the README’s fifteen lines are the example `hello`', () => {
+  test('the README’s twelve lines are the example `hello`', () => {
     const code = readFileSync('examples/hello/main.ts', 'utf8').trim();
     expect(readFileSync('README.md', 'utf8')).toContain(code);
+    expect(code.split('\n').filter((line) => line !== '')).toHaveLength(12);
   });
 });

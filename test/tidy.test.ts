@@ -56,8 +56,8 @@ const modulesLoadedFrom = (entries: readonly string[], { modules }: ICruiseResul
   return [...loaded];
 };
 
-/** Loaded lazily, for rehearsals and for `cloister verify`. */
-const needsTestkit = ['src/app/agents/prepare-rehearsal.ts', 'src/app/verify.ts'];
+/** Loaded lazily, for rehearsals, for `cloister verify` and for `cloister demo`. */
+const needsTestkit = ['src/app/agents/prepare-rehearsal.ts', 'src/app/verify.ts', 'src/app/open-demo.ts'];
 
 test('every import follows the architecture table, all modules were read, and no run loads the testkit', async () => {
   const result = await cruiseSources();

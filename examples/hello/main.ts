@@ -3,7 +3,7 @@ import { rehearse } from 'cloister/testkit';
 
 const model = rehearse([
   { when: { agent: 'lead', turn: 1 }, reply: { calls: [{ tool: 'researcher', args: { prompt: 'What is a cell?' } }] } },
-  { when: { agent: 'lead' }, reply: 'In short: {{results}}' },
+  { when: { agent: 'lead' }, reply: 'A cell is one agent at work, in a room of its own.' },
   { when: { agent: 'researcher' }, reply: 'A room of its own.' },
 ]);
 const researcher = defineAgent({ name: 'researcher', description: 'Finds out one thing.', prompt: 'You research.' });

@@ -1,17 +1,14 @@
 // The agents and runs of one command, which reads each config file once.
-import { fileURLToPath } from 'node:url';
 import { Configs, findAgent, isModule, problemsError, suggestAgent } from '#app/agents';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Cloister } from '#contracts';
 import type { CliRuntime } from '#headends/cli';
+import { demoFolder } from './demo-folder.ts';
 import { lostLogNotice } from './lost-log.ts';
 import { openConfigured } from './open-cloister.ts';
 import { storeOfCommand } from './open-store.ts';
-import { packageFolder } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
-
-const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
 
 type OpenOptions = Parameters<CliRuntime['open']>[0];
 type StaleOptions = Parameters<CliRuntime['staleQuestions']>[0];
@@ -37,7 +34,7 @@ export class CommandAgents {
     const { demo = false, ofRun, offline = false, archive } = rest;
     const configs = this.#configsFor(config);
     const { password, ...stored } = await storeOfCommand(this.#store(), configs);
-    if (demo) return openConfigured({ workspace, ...stored, cwd: demoFolder, agents: ['lead.ai'] });
+    if (demo) return openConfigured({ workspace, ...stored, cwd: demoFolder, agents: ['desk.ai'] });
     const defaultAgent = await configs.defaultAgent();
     const opened =
       archive === undefined ? undefined : (await (await import('./open-archive.ts')).openArchive(archive)).store;

@@ -10,7 +10,7 @@ import type { CommandAgents } from './command-agents.ts';
 import { buildName, packageFolder, packageVersion } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
-const templates = new URL('templates/start/', packageFolder);
+const templates = new URL('templates/', packageFolder);
 
 export const main = async (args: readonly string[]): Promise<void> => {
   const [stdout, stderr] = [outputStream(process.stdout), outputStream(process.stderr)];
@@ -59,7 +59,8 @@ const cliWorld = (stdout: CliStream, stderr: CliStream, chosen: { store: string 
   server: {
     serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve({ ...options, ...chosen }, log),
     studio: async (options, log) => (await import('./open-studio.ts')).openStudio({ ...options, ...chosen }, log),
-    worker: async (options, log) => (await import('./run-worker.ts')).workerWorld.worker({ ...options, ...chosen }, log),
+    worker: async (options, log) =>
+      (await import('./run-worker.ts')).workerWorld.worker({ ...options, ...chosen }, log),
     driveOne: async (options, ...given) =>
       (await import('./run-worker.ts')).workerWorld.driveOne({ ...options, ...chosen }, ...given),
     reconcile: async (options) => (await import('./run-worker.ts')).workerWorld.reconcile({ ...options, ...chosen }),
@@ -92,7 +93,10 @@ const cliRuntime = (chosen: { store: string | null }): CliRuntime => {
   };
 };
 
-const onDemand: Omit<CliRuntime, 'useStore' | 'migrateStore' | 'copyStore' | 'open' | 'staleQuestions' | 'defaultAgent'> = {
+const onDemand: Omit<
+  CliRuntime,
+  'useStore' | 'migrateStore' | 'copyStore' | 'open' | 'staleQuestions' | 'defaultAgent'
+> = {
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
     return checkAgents(paths, { launch: systemLaunchEnvironment(config), syntaxOnly, connect });
@@ -105,9 +109,18 @@ const onDemand: Omit<CliRuntime, 'useStore' | 'migrateStore' | 'copyStore' | 'op
     const { importAgents } = await import('./agents/import-agents.ts');
     return importAgents(options, systemLaunchEnvironment(config));
   },
-  init: async (folder) => {
+  openDemo: async () => {
+    const { openDemo } = await import('./open-demo.ts');
+    return openDemo(process.cwd());
+  },
+  init: async (folder, template) => {
     const { initFolder } = await import('./agents/init-folder.ts');
-    return initFolder(folder, templates, process.cwd());
+    const chosen = template === null ? {} : { template };
+    return initFolder(folder, { ...chosen, templates, cwd: process.cwd(), version: packageVersion() });
+  },
+  templates: async () => {
+    const { listTemplates } = await import('./agents/init-folder.ts');
+    return listTemplates(templates);
   },
   makeKey: async () => {
     const { makeOperatorKey } = await import('#app/storage');

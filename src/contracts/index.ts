@@ -26,6 +26,7 @@ export type {
   WorstCase,
   YamlDocument,
 } from './agent-file.ts';
+export type { InitReport, TemplateSummary } from './init-report.ts';
 export type { ImportedFile, ImportNote, ImportReport } from './import-report.ts';
 export type { Amounts, Budget, Figures, ModelFigures, Spent, SpentTokens } from './amounts.ts';
 export { budgetOfRoot, type Stalls, type ToolFigures, type Traffic } from './amounts.ts';

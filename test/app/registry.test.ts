@@ -1,6 +1,6 @@
 // Agents in files: how they are found, linked and configured, and what each may use.
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import type { Agent } from 'cloister';
@@ -8,7 +8,7 @@ import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import { Configs } from '../../src/app/agents/configs.ts';
 import { findAgent, suggestAgent } from '../../src/app/agents/read-agent-files.ts';
 import type { LaunchEnvironment } from '../../src/app/agents/launch-environment.ts';
-import { initFolder } from '../../src/app/agents/init-folder.ts';
+import { initFolder, listTemplates } from '../../src/app/agents/init-folder.ts';
 import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 
 const names = (agents: readonly Agent[]): readonly string[] => agents.map(({ name }) => name);
@@ -439,10 +439,12 @@ describe('tools', () => {
 });
 
 describe('a folder created by `init`', () => {
-  const templates = new URL('../../templates/start/', import.meta.url);
+  const templates = new URL('../../templates/', import.meta.url);
+  const init = (folder: string, { cwd }: { readonly cwd: string }, template = 'start') =>
+    initFolder(folder, { templates, template, cwd, version: '0.1.0' });
   const start = () => {
     const folders = createFolders();
-    return { place: folders, started: initFolder('team', templates, folders.cwd) };
+    return { place: folders, started: init('team', folders) };
   };
 
   test('runs immediately, and check finds no problem', async () => {
@@ -454,27 +456,84 @@ describe('a folder created by `init`', () => {
     expect(names(report.agents as never)).toEqual(['lead', 'researcher']);
     const { cloister } = await open(inside, ['lead.ai']);
     const { outcome, run } = cloister.run('lead', 'What about backups?');
-    expect(await outcome).toMatchObject({ status: 'completed', output: expect.stringContaining('rehearsal') });
+    expect(await outcome).toMatchObject({
+      status: 'completed',
+      output: expect.stringMatching(/^\*\*Test the restore/u),
+    });
     expect((await cloister.show(run)).cells.map(({ agent }) => agent)).toEqual(['lead', 'researcher']);
     expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
   });
 
   test('keeps keys and runs out of version control', () => {
     const { place: folders, started } = start();
-    expect(readFileSync(join(started.folder, '.gitignore'), 'utf8')).toBe('.ai-agent.env\n.cloister/\n');
+    expect(readFileSync(join(started.folder, '.gitignore'), 'utf8')).toBe('.ai-agent.env\n.cloister/\nnode_modules/\n');
     expect(started.files.every((file) => existsSync(join(started.folder, file)))).toBe(true);
     folders.write({ 'old/.gitignore': 'dist\n.cloister/' });
-    initFolder('old', templates, folders.cwd);
-    expect(readFileSync(folders.path('old/.gitignore'), 'utf8')).toBe('dist\n.cloister/\n.ai-agent.env\n');
+    init('old', folders);
+    expect(readFileSync(folders.path('old/.gitignore'), 'utf8')).toBe(
+      'dist\n.cloister/\n.ai-agent.env\nnode_modules/\n',
+    );
   });
 
   test('is not initialised again over existing files', () => {
     const { place: folders, started } = start();
     writeFileSync(join(started.folder, 'lead.ai'), 'mine');
-    expect(() => initFolder('team', templates, folders.cwd)).toThrow(
-      /team already contains lead\.ai, .*; nothing was changed/u,
-    );
+    expect(() => init('team', folders)).toThrow(/team already contains lead\.ai, .*; nothing was changed/u);
     expect(readFileSync(join(started.folder, 'lead.ai'), 'utf8')).toBe('mine');
+  });
+
+  test('leaves a package.json and agents of Claude Code as they are', () => {
+    const folders = createFolders();
+    folders.write({ 'mine/package.json': '{}', 'mine/.claude/agents/own.md': 'mine' });
+    const { files } = init('mine', folders, 'import');
+    expect(files.filter((file) => file === 'package.json' || file.startsWith('.claude'))).toEqual([]);
+    expect(files).toContain('.ai-agent.json');
+    expect(readFileSync(folders.path('mine/package.json'), 'utf8')).toBe('{}');
+    expect(existsSync(folders.path('mine/.claude/agents/reviewer.md'))).toBe(false);
+  });
+
+  test.each(listTemplates(templates).map(({ name }) => name))('%s has no placeholder and no dot- left', (name) => {
+    const folders = createFolders();
+    const { folder, files, next } = init(name, folders, name);
+    expect(files).toEqual(expect.arrayContaining(['package.json', '.github/workflows/agents.yml', '.gitignore']));
+    expect(files.filter((file) => file.includes('dot-') || file === 'template.json')).toEqual([]);
+    for (const file of files)
+      expect(readFileSync(join(folder, file), 'utf8')).not.toMatch(/\{\{(?!goal|results)\w+\}\}/u);
+    const workflow = readFileSync(join(folder, '.github/workflows/agents.yml'), 'utf8');
+    expect(workflow).toMatch(/npx cloister check(?: \S+)?\n.*npx cloister verify \S/u);
+    expect(next.length).toBeGreaterThan(2);
+  });
+
+  /** What plumbing would look like in an answer: names of tools, frames of results, texts of prompts. */
+  const plumbing = /Result from|\{\{|undefined|^\| |Your task|__/mu;
+
+  test.each([
+    ['start', 'lead.ai', 'lead', 'What about backups?', /^\*\*Test the restore/u],
+    ['research', 'lead.ai', 'lead', 'How often should we test backups?', /^\*\*Once a month\*\*/u],
+    ['desk', 'desk.ai', 'desk', 'Anna wants her bike repaired on Monday.', /^Yes: bring it on Monday at 10\. We know/u],
+    ['team', 'team.yaml', 'editorial', 'A page on backups.', /^\*\*Backups\.\*\*/u],
+    ['served', 'lead.ai', 'lead', 'What about backups?', /^\*\*Test the restore/u],
+    ['import', '.claude/agents/reviewer.md', 'reviewer', 'Review: const total = a + b', /^\*\*One finding\.\*\*/u],
+  ])('%s: check finds nothing, and the first answer is one', async (name, path, agent, question, answer) => {
+    const folders = createFolders();
+    const { folder, next } = init('made', folders, name);
+    // Its tool server is a program.
+    const inside = { ...folders, cwd: folder, env: { PATH: dirname(process.execPath) } };
+    const report = await check(inside, [name === 'import' ? path : '.']);
+    expect({ problems: problemLines(report), warnings: report.warnings }).toEqual({
+      problems: [],
+      warnings: name === 'import' ? expect.any(Array) : [],
+    });
+    expect(next.join('\n')).toContain(question);
+    const { cloister } = await open(inside, [path]);
+    const session = name === 'team' ? cloister.runTeam(agent, question) : cloister.run(agent, question);
+    const { status, output } = await session.outcome;
+    expect({ status, output }).toEqual({ status: 'completed', output: expect.stringMatching(answer) });
+    expect(output).not.toMatch(plumbing);
+  });
+
+  test('an unknown template is refused, with those that there are', () => {
+    expect(() => init('x', createFolders(), 'pyhton')).toThrow(/no template "pyhton".*start, research, typescript/u);
   });
 });
 

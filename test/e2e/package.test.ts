@@ -65,13 +65,15 @@ const write = (name: string, text: string): string => {
 };
 
 describe.concurrent('the package', () => {
-  test('contains what is needed and nothing else, in less than 1.4 MB, of which the page in both forms is a fifth', () => {
-    expect(statSync(tarball).size).toBeLessThan(1_400_000);
+  test('contains what is needed and nothing else, in less than 1.45 MB, of which the page in both forms is a fifth', () => {
+    expect(statSync(tarball).size).toBeLessThan(1_450_000);
     const page = ['dist/web/index.html', 'dist/web/file.html', 'dist/web/favicon.svg'];
     for (const needed of ['package.json', 'bin/cloister.js', 'dist/index.js', 'dist/types/app/index.d.ts', ...page])
       expect(files).toContain(needed);
     expect(
-      files.filter((path) => /^(?:src|test|tools|bench|web|node_modules)\/|\.test\.|\.map$|\.tsbuildinfo$/u.test(path)),
+      files
+        .filter((path) => !path.startsWith('templates/'))
+        .filter((path) => /^(?:src|test|tools|bench|web|node_modules)\/|\.test\.|\.map$|\.tsbuildinfo$/u.test(path)),
     ).toEqual([]);
   });
 
@@ -109,8 +111,24 @@ describe.concurrent('the package', () => {
     const page = readFileSync(join(installed, 'examples/README.md'), 'utf8');
     const [, commands = ''] = /```\n([^]*?)```/u.exec(page) ?? [];
     const { stdout } = succeeded(await run('sh', ['-ec', commands], { cwd: project }));
-    expect(stdout).toMatch(/^completed In short: /u);
+    expect(stdout).toMatch(/^completed A cell is /u);
   });
+
+  test('runs every command of its README, as it stands there', async () => {
+    const readme = readFileSync(join(project, 'node_modules/cloister/README.md'), 'utf8');
+    const lines = [...readme.matchAll(/```bash\n([^]*?)```/gu)].flatMap(([, block = '']) => block.trim().split('\n'));
+    // It is installed already, and a server would not end.
+    const commands = lines
+      .map((line) => line.replace(/ +# .*$/u, ''))
+      .filter((line) => line !== 'npm i cloister')
+      .map((line) => (line === 'npx cloister studio' ? `${line} --help` : line));
+    expect(commands.length).toBeGreaterThan(6);
+    const place = join(project, 'readme');
+    mkdirSync(place);
+    const { stdout } = succeeded(await run('sh', ['-ec', commands.join('\n')], { cwd: place }));
+    expect(stdout).toMatch(/^The plain loop sent 1 mail$[^]*secret +4 of 5 +0 of 6$/mu);
+    expect(stdout).toMatch(/^\*\*Test the restore[^]*^Verify lead: ok/mu);
+  }, 60_000);
 
   test('has no publint errors', async () => {
     const { stdout } = succeeded(await run(join(repo, 'node_modules/.bin/publint'), ['run', tarball]));
@@ -150,9 +168,21 @@ describe.concurrent('the package', () => {
       npx(['run', 'mine', 'x', '--agents', write('mine.js', code('')), '--workspace', 'js']),
       npx(['run', 'mine', 'x', '--agents', write('mine.ts', code(': any[]')), '--workspace', 'ts']),
     ]);
-    expect(succeeded(demo).stdout).toMatch(/Audit: 8 crossings, all granted .* 0 bytes unattributed · ok/u);
+    expect(succeeded(demo).stdout).toMatch(/^Cloister sent 0 mails[^]* 0 bytes unattributed[^]*compared, .* · ok$/mu);
     expect(succeeded(js).stdout).toBe('Mine.\n');
     expect(succeeded(ts).stdout).toBe('Mine.\n');
+  });
+
+  test('is what `npm create cloister` runs, and its tests in TypeScript compile and pass', async () => {
+    const create = [join(repo, 'tools/create-cloister/bin/create-cloister.js'), 'typed', '--template', 'typescript'];
+    const made = succeeded(await run(process.execPath, create, { cwd: project, env: packageEnv() }));
+    expect(made.stdout).toMatch(/^Created in .*typed, from the template typescript:\n/u);
+    const folder = join(project, 'typed');
+    mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
+    for (const name of ['@types/node', 'undici-types', 'vitest'])
+      symlinkSync(join(repo, 'node_modules', name), join(folder, 'node_modules', name));
+    const compiled = await run(join(repo, 'node_modules/.bin/tsc'), [], { cwd: folder });
+    expect(compiled).toMatchObject({ code: 0, stdout: '' });
   });
 
   test('has types that compile, including its own declarations', async () => {
@@ -186,16 +216,28 @@ const oldNode = (process.env['PATH'] ?? '')
 describe.skipIf(oldNode === undefined)(
   `on an older Node${oldNode === undefined ? ' (skipped: there is none in the path)' : ''}`,
   () => {
-    const oneLine = /^cloister needs Node 24\.16 or newer; this is Node \d+\.\d+\.\d+\.\n$/u;
+    const twoLines =
+      /^cloister needs Node 24\.16 or newer; this is Node \d+\.\d+\.\d+\.\ntry: (npx -y -p node@24 .*)\n$/u;
 
     test.each([
       ['the installed command', () => join(project, 'node_modules/cloister/bin/cloister.js')],
       ['the command in a clone', () => join(repo, 'bin/cloister.js')],
-    ])('%s says in one line what it needs', async (_what, command) => {
-      const { code, stdout, stderr } = await run(oldNode ?? '', [command(), 'demo'], { cwd: project });
-      expect(code).toBeGreaterThan(0);
-      expect({ stdout, stderr }).toEqual({ stdout: '', stderr: expect.stringMatching(oneLine) });
-    });
+    ])(
+      '%s says what it needs, and the command that helps, which does',
+      async (_what, command) => {
+        const { code, stdout, stderr } = await run(oldNode ?? '', [command(), 'check', 'not here'], { cwd: project });
+        expect(code).toBeGreaterThan(0);
+        expect({ stdout, stderr }).toEqual({ stdout: '', stderr: expect.stringMatching(twoLines) });
+        const [, hint = ''] = twoLines.exec(stderr) ?? [];
+        const env = { ...packageEnv(), PATH: `${dirname(oldNode ?? '')}:${process.env['PATH'] ?? ''}` };
+        const helped = await run('sh', ['-c', `${hint} --json`], {
+          cwd: project,
+          env: { ...env, npm_config_prefer_offline: 'true' },
+        });
+        expect(JSON.parse(helped.stdout)).toMatchObject({ ok: false, problems: [{ file: 'not here' }] });
+      },
+      120_000,
+    );
 
     test.each([
       ['the library', `import { openCloister } from 'cloister';`],

@@ -188,14 +188,14 @@ describe('replay, fork and diff of a run of two agents from files', () => {
     const [, same, all, recorded, replayed] =
       /: (\d+) of (\d+) records identical · ok\nrecorded {2}(\w{64})\nreplayed {2}(\w{64})\n/u.exec(stdout) ?? [];
     expect([same, recorded]).toEqual([all, replayed]);
-    expect(stdout).toContain('Answer:\nThis is a rehearsal');
+    expect(stdout).toContain('Answer:\n**Test the restore');
   });
 
   test('a fork from a listed operation is a run of its own; the command printed at the end compares the two', async () => {
     const place = at(/turn 2: model .*/u);
     const forked = await cloister(['fork', run, '--at', place], { cwd });
     expect(forked.code).toBe(0);
-    expect(forked.stdout).toMatch(/^This is a rehearsal/u);
+    expect(forked.stdout).toMatch(/^\*\*Test the restore/u);
     expect(forked.stderr).toMatch(new RegExp(`keeps \\d+ records of run ${run} and continues from there`, 'u'));
     const diff = await cloister(pastedArgs(forked.stderr, 'diff'), { cwd });
     expect(diff).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('no differences · ') });

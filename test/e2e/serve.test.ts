@@ -184,7 +184,7 @@ test('MCP on standard input: a common client lists the agent and calls it', asyn
   const { tools } = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual(['lead']);
   const { content } = await client.callTool({ name: 'lead', arguments: { prompt: 'Backups', format: 'text' } });
-  expect(JSON.stringify(content)).toContain('This is a rehearsal');
+  expect(JSON.stringify(content)).toContain('Test the restore');
   await client.close();
 });
 

@@ -2,7 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fileAppears, cloisterJson, cloister, command, newFolder, nodeNoise, run, start, team } from './driver.ts';
+import {
+  fileAppears,
+  cloisterJson,
+  cloister,
+  command,
+  newFolder,
+  nodeNoise,
+  repo,
+  run,
+  start,
+  team,
+} from './driver.ts';
 import type { StartOptions } from './driver.ts';
 
 /** `script` of util-linux gives the command a terminal of its own. */
@@ -15,6 +26,8 @@ const startOnTerminal = (columns: number, args: readonly string[], options?: Sta
   return start('script', ['-qefc', line, '/dev/null'], options);
 };
 
+const research = join(repo, 'examples/research/lead.ai');
+
 const escape = '\u001B';
 const [hide, show] = [`${escape}[?25l`, `${escape}[?25h`];
 const up = new RegExp(`${escape}\\[\\d+A`, 'u');
@@ -23,7 +36,8 @@ const plainLines = (text: string) => stripVTControlCharacters(text).split(/[\r\n
 
 describe.concurrent('on a terminal', () => {
   test.skipIf(!hasScript)(`the tree is drawn in 80 columns, in place, and the cursor comes back${why}`, async () => {
-    const { code, stdout } = await startOnTerminal(80, ['demo'], { env: { TERM: 'xterm' } }).ended;
+    const { code, stdout } = await startOnTerminal(80, [research, 'SQLite or DuckDB?'], { env: { TERM: 'xterm' } })
+      .ended;
     expect(code).toBe(0);
     expect(stdout.indexOf(hide)).toBeGreaterThanOrEqual(0);
     expect(stdout.lastIndexOf(show)).toBeGreaterThan(stdout.lastIndexOf(hide));
@@ -33,7 +47,18 @@ describe.concurrent('on a terminal', () => {
     for (const agent of ['├─operator', '├─engineer', '└─analyst'])
       expect(drawn.findLast((line) => line.includes(agent))).toMatch(/^✓ .*\$0\.\d+/u);
     expect(Math.max(...drawn.map((line) => line.length))).toBeLessThan(80);
-    expect(stripVTControlCharacters(stdout)).toMatch(/SQLite for[^]*Summary[^]*Audit: .* ok[^]*Workspace: /u);
+    expect(stripVTControlCharacters(stdout)).toMatch(/SQLite for[^]*Summary[^]*Workspace: /u);
+  });
+
+  test.skipIf(!hasScript)(`the demo fits 80 columns, with and without colours${why}`, async () => {
+    const texts = await Promise.all(
+      ['', '1'].map(async (off) => (await startOnTerminal(80, ['demo'], { env: { NO_COLOR: off } }).ended).stdout),
+    );
+    expect(texts.map((text) => colour.test(text))).toEqual([true, false]);
+    for (const text of texts)
+      expect(plainLines(text).filter((line) => line.length > 79 && !/npx cloister |plain-loop/u.test(line))).toEqual(
+        [],
+      );
   });
 
   test.skipIf(!hasScript)(

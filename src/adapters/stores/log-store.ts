@@ -252,7 +252,11 @@ const sharedState = ({
 };
 
 /** `openReader` throws once the store is closed. */
-const openNewerReader = (openReader: () => StoreReader, run: RunId, from: number): (() => Promise<readonly Frame[]>) => {
+const openNewerReader = (
+  openReader: () => StoreReader,
+  run: RunId,
+  from: number,
+): (() => Promise<readonly Frame[]>) => {
   let tail: Tail | undefined;
   let next = from;
   return async () => {

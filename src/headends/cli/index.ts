@@ -7,6 +7,7 @@ export type {
   CliStream,
   CliTasks,
   CliWorld,
+  DemoTeam,
   EditorResult,
   RunningServer,
   RunningWorker,

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { CheckReport, ImportReport } from '#contracts';
+import { listTemplates } from '../../../src/app/agents/init-folder.ts';
 import { cli, emulate, escape, scene } from './driver.ts';
 import type { Terminal } from './driver.ts';
 import { checkReport, problem, template, toolNames } from './file-world.ts';
@@ -226,7 +227,7 @@ scout  agents/scout.ai  home folder, by path only  Looks things up on the web.
 test('init lists the files it created and the next steps', async () => {
   expect(await withFiles(['init', 'my team'], {})).toMatchObject({
     code: 0,
-    stdout: `Created in /work/my team:
+    stdout: `Created in /work/my team, from the template start:
   lead.ai
   scout.ai
   .ai-agent.json
@@ -234,13 +235,39 @@ test('init lists the files it created and the next steps', async () => {
 Next steps:
   cd 'my team'
   npx cloister check
-  npx cloister lead.ai "What should we find out?"
-  npx cloister lead.ai --help
-  npx cloister studio
-  npx cloister serve --agent lead.ai
+  npx cloister lead.ai "What about backups?"
 `,
   });
   expect((await withFiles(['init'], {})).stdout).not.toContain('cd ');
+});
+
+test('init takes a template, and asks for one on a terminal only', async () => {
+  const made = async (args: readonly string[], typed: readonly string[] | null) => {
+    const terminal = { tty: typed !== null };
+    const { stdout } = await cli(['init', 'x', ...args], scene(), {
+      terminal,
+      behaviour: { lines: { isTerminal: true, texts: typed ?? ['team'] } },
+    });
+    return /template (\S+):/u.exec(stdout)?.[1] ?? JSON.parse(stdout).template;
+  };
+  expect(await made([], null)).toBe('start');
+  expect(await made(['--template', 'team'], null)).toBe('team');
+  expect(await made(['--template', 'team'], ['start'])).toBe('team');
+  expect(await made(['--json'], ['team'])).toBe('start');
+  expect(await made([], [''])).toBe('start');
+  expect(await made([], ['2'])).toBe('team');
+  expect(await made([], ['team'])).toBe('team');
+  const asked = await cli(['init'], scene(), {
+    terminal: { tty: true },
+    behaviour: { lines: { isTerminal: true, texts: [''] } },
+  });
+  expect(asked.stderr).toMatch(/^Which template\?\n {2}1 {2}start +a lead and a scout\n {2}2 {2}team/u);
+});
+
+test('the help of init lists every template', async () => {
+  const { stdout } = await withFiles(['init', '--help'], {});
+  for (const { name } of listTemplates(new URL('../../../templates/', import.meta.url)))
+    expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'mu'));
 });
 
 test('import shows what became of each file, and fails if one could not be written', async () => {
@@ -420,7 +447,7 @@ test('no text in a file can send a control character to the terminal', () =>
             },
           ],
         }),
-        init: async () => ({ folder: words, files: [words, `${words}.ai`] }),
+        init: async () => ({ folder: words, template: words, files: [words, `${words}.ai`], next: [words] }),
         agentHelp: async () => ({
           name: words,
           description: words,

@@ -20,6 +20,7 @@ import { runCli } from '#headends/cli';
 import type { CliRuntime, CliServer, CliWorld, EditorResult } from '#headends/cli';
 import { loadCommands } from '../../../src/headends/cli/commands.ts';
 import { diffOf, replayOf, verifyOf } from './checks.ts';
+import { demoTeamOf } from './demo-team.ts';
 import { deadOf, fakeResident, mailOf, noMail, nothing } from './mail.ts';
 import { fakeCheckpoints, fakeConversations, windowsOf } from './fake-conversations.ts';
 import type { ConversationFixture } from './fake-conversations.ts';
@@ -397,9 +398,11 @@ export const startCli = (
       },
       defaultAgent: async () => behaviour.defaultAgent ?? null,
       verify: async (options) => behaviour.verify?.(options) ?? verifyOf(shown),
+      openDemo: async () => demoTeamOf(shown),
       check: given.check,
       import: given.import,
       init: given.init,
+      templates: given.templates,
       migrate: given.migrate,
       agentHelp: given.agentHelp,
     },

@@ -3,7 +3,7 @@ import type { CheckReport, Problem, ToolNames } from '#contracts';
 import type { CliFiles, CliRuntime, CliTasks, CliWorld } from '#headends/cli';
 
 /** Everything flat, so that a test provides what it needs. */
-export type FileWorld = Pick<CliRuntime, 'check' | 'import' | 'init' | 'migrate' | 'agentHelp'> &
+export type FileWorld = Pick<CliRuntime, 'check' | 'import' | 'init' | 'templates' | 'migrate' | 'agentHelp'> &
   Pick<CliWorld['terminal'], 'stdin'> &
   CliFiles & {
     readonly readTasks: CliTasks['read'];
@@ -56,7 +56,16 @@ export const template = '---\ndescription: Leads the research.\nmaxRetries: 2 # 
 export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
   check: async () => checkReport(),
   import: async ({ to }) => ({ ok: true, to, files: [] }),
-  init: async (folder) => ({ folder: `/work/${folder}`, files: ['lead.ai', 'scout.ai', '.ai-agent.json'] }),
+  init: async (folder, chosen) => ({
+    folder: `/work/${folder}`,
+    template: chosen ?? 'start',
+    files: ['lead.ai', 'scout.ai', '.ai-agent.json'],
+    next: ['npx cloister check', 'npx cloister lead.ai "What about backups?"'],
+  }),
+  templates: async () => [
+    { name: 'start', about: 'a lead and a scout' },
+    { name: 'team', about: 'a graph of tasks' },
+  ],
   migrate: async () => ({ from: 3, to: 3, writtenBy: null, copy: null }),
   agentHelp: async () => ({
     name: 'lead',

@@ -135,11 +135,12 @@ test('run --json prints the outcome, the cells and the events', async () => {
   expect(stderr).toBe('');
 });
 
-test('demo --json adds the audit and the workspace', async () => {
+test('demo --json has both sides, the audit, the comparison and the workspace', async () => {
   const { stdout } = await cli(['demo', '--json']);
   expect(JSON.parse(stdout)).toMatchObject({
-    run: runId,
-    audit: { ok: true, crossings: 8 },
+    plain: { sent: [{ to: expect.any(String) }] },
+    cloister: { run: runId, audit: { ok: true, crossings: 8 } },
+    verify: { ok: true, pairs: 1000 },
     workspace: '/work/space/.cloister',
   });
 });

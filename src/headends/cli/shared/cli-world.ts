@@ -9,9 +9,11 @@ import type {
   RunCall,
   DrawableTask,
   ImportReport,
+  InitReport,
   MigrationReport,
   Status,
   TaskSpec,
+  TemplateSummary,
   ToolNames,
   VerifyReport,
   IndeterminatePolicy,
@@ -95,8 +97,12 @@ export type CliRuntime = {
   agentHelp(path: string, config: string | null): Promise<AgentHelp>;
   /** Runs pairs of an agent that differ in one cell's private content, and compares what the other cells see. */
   verify(options: VerifyOptions): Promise<VerifyResult>;
-  /** Creates a starter folder; throws a CloisterError instead of overwriting anything. */
-  init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
+  /** The team of `cloister demo`, which also works in a plain loop. */
+  openDemo(): Promise<DemoTeam>;
+  /** Creates a starter folder; throws a CloisterError instead of overwriting anything. Default: the first template. */
+  init(folder: string, template: string | null): Promise<InitReport>;
+  /** What `init` can create. */
+  templates(): Promise<readonly TemplateSummary[]>;
   /** Writes agents of other runtimes as agent files; overwrites nothing. */
   import(options: ImportCommandOptions): Promise<ImportReport>;
   /** A new key for the operator. `secret` is the value of the variable. */
@@ -216,7 +222,7 @@ type OpenOptions = {
   readonly agents: readonly string[];
   /** The agent that will be run; if `agents` is empty, it is found by this name. */
   readonly agent?: string;
-  /** Use the built-in research example. */
+  /** Use the team of `cloister demo`. */
   readonly demo?: boolean;
   readonly config?: string | null;
   /** Maximum tasks in parallel, for teams loaded from files. */
@@ -229,6 +235,36 @@ type OpenOptions = {
   readonly archive?: string;
   /** Called with what the user should know about the workspace, such as that its log is gone. */
   readonly notice?: (text: string) => void;
+};
+
+export type DemoTeam = {
+  /** The path of its first agent, for commands. */
+  readonly agent: string;
+  /** The path of the plain loop, and how many lines it has. */
+  readonly loop: string;
+  readonly loopLines: number;
+  /** What only `owner` may know. */
+  readonly secret: string;
+  readonly owner: string;
+  /** What a page tells the models that read it. */
+  readonly injected: string;
+  /** Lets the team work with one list of messages that everybody is shown. */
+  runPlain(input: string): Promise<PlainRun>;
+  /** Every mail that the team's tool was called to send, on either side. */
+  readonly sent: readonly DemoMail[];
+};
+
+export type DemoMail = { readonly to: string; readonly text: string };
+
+export type PlainRun = {
+  readonly answer: string;
+  /** Each request to the model, and its reply. */
+  readonly requests: readonly {
+    readonly agent: string;
+    readonly prompt: string;
+    /** The tools and agents that the reply calls. */
+    readonly calls: readonly string[];
+  }[];
 };
 
 /** `notes`: what could not be checked. */
