@@ -2,7 +2,7 @@
 import { basename, dirname, resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { stdioCaller } from '#contracts';
-import type { TopologyCheck, Caller, Clock, Cloister, HttpRoute, OpenRoute, PlainRoute } from '#contracts';
+import type { TopologyCheck, Caller, Clock, Cloister, HttpRoute, OpenRoute, PlainRoute, RunEngine } from '#contracts';
 import { agUiRoutes } from '#headends/ag-ui';
 import { anthropicRoutes } from '#headends/anthropic';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
@@ -125,6 +125,8 @@ type ServerKind = {
   readonly isStudio?: boolean;
   /** What `cloister check` finds about the agents. */
   readonly checkTopology?: () => Promise<TopologyCheck | null>;
+  /** Hands runs to workers. */
+  readonly engine?: RunEngine;
   /** Loads the files of the studio's page; for tests. Default: those of this package. */
   readonly page?: () => Promise<PageFiles>;
 };
@@ -144,7 +146,7 @@ type Service = ReturnType<typeof openService>;
 const openService = (
   cloister: Cloister,
   options: ServerOptions,
-  { operatorName, isStudio = false, checkTopology }: ServerKind,
+  { operatorName, isStudio = false, checkTopology, engine }: ServerKind,
   slack: SlackEdge | null,
 ) => {
   const { clock = systemClock, ids = systemIds, log } = options;
@@ -175,6 +177,7 @@ const openService = (
     agents: names,
     tokens,
     slots,
+    engine,
     runningPerCaller: slotLimits.runningPerCaller,
     clients: { system: false, tools: false, activity: false, compat: false, ...options.clients },
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),

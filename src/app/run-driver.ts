@@ -90,6 +90,10 @@ export class LocalRunDriver implements RunDriver {
     return found;
   }
 
+  refusal(run: RunId): Promise<CloisterError | null> {
+    return this.#requests.refusal(run);
+  }
+
   watch(listener: () => void): () => void {
     return this.#ports.store.watchSignals(listener);
   }

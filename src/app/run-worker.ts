@@ -3,13 +3,12 @@
 //   worker-drains. A worker that stops takes no more calls, gives back what it drives, and ends when that is on disk.
 //   watcher-wakes. What is asked of a run that rests is in the store, whoever asked it: every worker has the engine call for it.
 import { Configs } from '#app/agents';
-import { openPgBoss, parseRestateAddress, RestateEngine, StoreEngine } from '#adapters/engines';
-import { CloisterError } from '#base';
 import type { Cloister, DriveEnd, DriveOptions, RunCall, RunEngine, StopWork } from '#contracts';
 import type { CliServer, RunningWorker, WorkerLine, WorkerOptions } from '#headends/cli';
 import { driveInProcess } from './drive-in-process.ts';
+import { openEngine } from './open-engine.ts';
 import { openAgents } from './serve-world.ts';
-import { systemClock, systemLaunchEnvironment } from './system-world.ts';
+import { systemLaunchEnvironment } from './system-world.ts';
 
 export const workerWorld: Pick<CliServer, 'worker' | 'driveOne' | 'reconcile'> = {
   worker: async (options, log) => {
@@ -55,19 +54,6 @@ const reconcile = async ({ driver }: Pick<Cloister, 'driver'>, engine: RunEngine
     called.push(call);
   }
   return called;
-};
-
-/** Throws `engine_failed` for an engine that nobody knows, or whose package is missing. */
-const openEngine = async (
-  engine: string,
-  { driver }: Pick<Cloister, 'driver'>,
-  report: (error: unknown) => void = () => undefined,
-): Promise<RunEngine> => {
-  if (engine === 'none') return new StoreEngine({ driver, clock: systemClock });
-  if (engine.startsWith('restate:')) return new RestateEngine(parseRestateAddress(engine));
-  const database = /^pg-boss:(postgres(?:ql)?:\/\/.+)$/u.exec(engine)?.[1];
-  if (database !== undefined) return openPgBoss(database, report);
-  throw new CloisterError('engine_failed', 'Expected `none`, `restate://host:port` or `pg-boss:postgres://…`.');
 };
 
 const driveOptions = ({ restAfterMs, graceMs }: WorkerOptions): DriveOptions => ({ restAfterMs, graceMs });

@@ -21,6 +21,7 @@ import type { CliServer, ServeLine, ServeOptions, RunningServer } from '#headend
 import { buildServer } from './build-server.ts';
 import { lostLogNotice } from './lost-log.ts';
 import { hashToken, makeToken } from './make-token.ts';
+import { openEngine } from './open-engine.ts';
 import { openConfigured } from './open-cloister.ts';
 import { checkStoreWritable, storeOfCommand } from './open-store.ts';
 import type { Server, ServerLine } from './server-options.ts';
@@ -54,7 +55,10 @@ export const serveWorld: Pick<CliServer, 'serve' | 'slackManifest' | 'makeToken'
           ...(tokens === null ? {} : { tokens }),
           log: (line) => log(toServeLine(line, cloister)),
         },
-        { checkTopology: () => checkServedFiles(cloister, launch) },
+        {
+          checkTopology: () => checkServedFiles(cloister, launch),
+          ...(options.engine === undefined ? {} : { engine: await openEngine(options.engine, cloister) }),
+        },
       );
       if (!options.memory)
         await checkStoreWritable({

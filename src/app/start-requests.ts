@@ -3,7 +3,7 @@
 //   request-once. A signal is unique by run and id, and a log begins once: however often a request is sent, there is one run.
 //   request-checked-on-arrival. Whoever begins the run trusts no field before the shape has accepted it.
 import { CloisterError, isObject, omitUndefined } from '#base';
-import type { Json, JsonObject, RunId } from '#base';
+import type { ErrorCode, Json, JsonObject, RunId } from '#base';
 import { checkShape } from '#base/shapes';
 import { startSpecShape } from '#contracts';
 import type { Agent, Attachment, Clock, RequestedRunOptions, Signal, StartSpec, Store } from '#contracts';
@@ -100,8 +100,16 @@ export class StartRequests {
     await this.#ports.store.removeSignal(run, startId);
   }
 
+  /** Null: it was not refused. */
+  async refusal(run: RunId): Promise<CloisterError | null> {
+    const refused = (await this.#ports.store.signals(run)).find(({ id }) => id === refusedId)?.body['refused'];
+    if (!isObject(refused)) return null;
+    const { code, detail } = refused as { readonly code: ErrorCode; readonly detail: string };
+    return new CloisterError(code, detail);
+  }
+
   /** Nobody will begin the run. */
-  async refuse(run: RunId, code: string, detail: string): Promise<void> {
+  async refuse(run: RunId, code: ErrorCode, detail: string): Promise<void> {
     const { store, clock } = this.#ports;
     await store.putSignal({ run, id: refusedId, by: 'operator', at: clock.now(), body: { refused: { code, detail } } });
     await this.remove(run);

@@ -1,7 +1,7 @@
 // The interface that headends use and the library exports.
 import type { Inbox } from './inbox.ts';
 import type { AuditReport } from './audit.ts';
-import type { CellId, JsonObject, RecordedBy, RunId } from '#base';
+import type { CellId, CloisterError, JsonObject, RecordedBy, RunId } from '#base';
 import type { Agent, AgentData, AgentInput, OutputFormat } from './agent.ts';
 import type { Attachment, StoredAttachment } from './attachment.ts';
 import type { DialogMessage } from './dialog-message.ts';
@@ -114,6 +114,8 @@ export interface RunDriver {
   drive(call: RunCall, options?: DriveOptions): Promise<DriveEnd>;
   /** The runs that nobody drives, from the store alone. `asked`: only those of which something was asked. */
   undriven(options?: { readonly asked?: boolean }): Promise<readonly UndrivenRun[]>;
+  /** Why nobody begins a run that was requested; null: somebody may, or has. */
+  refusal(run: RunId): Promise<CloisterError | null>;
   /** Calls the listener soon after a run may have been requested, or something may have been asked of one, until the returned function is called. */
   watch(listener: () => void): () => void;
 }

@@ -1,30 +1,58 @@
-// Stands in for HAProxy between Restate and workers: each connection goes to the next worker that accepts it.
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+// Stands in for HAProxy between Restate and workers: each call goes to the next worker that is there, over HTTP/2.
+import { connect, createServer } from 'node:http2';
+import type { ClientHttp2Session, ServerHttp2Session, ServerHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 
 export type Balancer = { readonly port: number; add(port: number): void; close(): Promise<void> };
 
 export const startBalancer = async (): Promise<Balancer> => {
   const workers: number[] = [];
-  const open = new Set<Socket>();
+  const sessions = new Map<number, Promise<ClientHttp2Session | null>>();
+  const clients = new Set<ServerHttp2Session>();
   let next = 0;
-  const forward = (client: Socket, tries: number): void => {
-    const port = workers[next++ % Math.max(1, workers.length)];
-    if (port === undefined || tries > workers.length) return void client.destroy();
-    const worker = connect(port, '127.0.0.1');
-    worker.on('error', () => (worker.pending ? forward(client, tries + 1) : client.destroy()));
-    worker.on('connect', () => {
-      client.pipe(worker).pipe(client);
-      worker.on('close', () => client.destroy());
-      client.on('close', () => worker.destroy());
-      open.add(worker);
+  const sessionOf = (port: number): Promise<ClientHttp2Session | null> => {
+    const known = sessions.get(port);
+    if (known !== undefined) return known;
+    const opened = new Promise<ClientHttp2Session | null>((resolve) => {
+      const session = connect(`http://127.0.0.1:${port}`);
+      const over = (): void => {
+        sessions.delete(port);
+        resolve(null);
+      };
+      session.on('connect', () => resolve(session));
+      session.on('error', over);
+      session.on('close', over);
+      session.on('goaway', over);
     });
+    sessions.set(port, opened);
+    return opened;
   };
-  const server = createServer((client) => {
-    open.add(client);
-    client.on('error', () => undefined);
-    client.on('close', () => open.delete(client));
-    forward(client, 0);
+  const nextSession = async (): Promise<ClientHttp2Session | null> => {
+    for (let tries = 0; tries < workers.length; tries++) {
+      const session = await sessionOf(workers[next++ % workers.length]!);
+      if (session !== null && !session.closed) return session;
+    }
+    return null;
+  };
+  const forward = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> => {
+    const worker = (await nextSession())?.request(headers);
+    if (worker === undefined || stream.destroyed) return stream.close();
+    worker.on('response', (reply) => !stream.destroyed && stream.respond(reply));
+    worker.on('error', () => stream.close());
+    worker.on('close', () => stream.close());
+    stream.on('error', () => worker.close());
+    stream.on('close', () => worker.close());
+    stream.pipe(worker).pipe(stream);
+  };
+  const server = createServer();
+  server.on('session', (session) => {
+    clients.add(session);
+    session.on('error', () => undefined);
+    session.on('close', () => clients.delete(session));
+  });
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    void forward(stream, headers);
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {
@@ -32,7 +60,8 @@ export const startBalancer = async (): Promise<Balancer> => {
     add: (port) => void workers.push(port),
     close: async () => {
       server.close();
-      for (const socket of open) socket.destroy();
+      for (const client of clients) client.destroy();
+      for (const opened of sessions.values()) (await opened)?.destroy();
     },
   };
 };

@@ -12,13 +12,8 @@ import { outcomeAsSeen } from '#contracts';
 import type {
   Agent,
   AgentRequest,
-  CallerAccounts,
-  CallerQuestions,
   Caller,
-  CallerCheckpoints,
-  CallerConversations,
   ClientToolResults,
-  ClientRules,
   CallerRun,
   RunOutcome,
   RunCommand,
@@ -35,12 +30,11 @@ import { describeTopology } from './agent-topology.ts';
 import { CallerAgents } from './caller-agents.ts';
 import { LocalCallerQuestions, refuseAnswerCommand } from './caller-questions.ts';
 import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
-import { Allowances, nothingSpent } from './allowances.ts';
-import type { SettleAllowance } from './allowances.ts';
+import { Allowances, nothingSpent, type SettleAllowance } from './allowances.ts';
 import { CallerContinuations } from './caller-continuations.ts';
-import { budgetWithin, startServedRun } from './start-run.ts';
+import { openEngineRuns, type EngineRuns } from './engine-runs.ts';
+import { budgetWithin, startServedRun, type StartKind } from './start-run.ts';
 import { readDeadLetters } from './caller-dead-letters.ts';
-import type { StartKind } from './start-run.ts';
 import { ClientTools } from './client-tools.ts';
 import { ClientContinuations } from './client-continuations.ts';
 import { ElsewhereRuns } from './elsewhere-runs.ts';
@@ -50,13 +44,11 @@ import { LocalCallerStorage } from './caller-storage.ts';
 import { findCallerRun } from './caller-runs.ts';
 import { RunRetention } from './run-retention.ts';
 import { RunFactsReader } from './run-facts.ts';
-import type { ActiveRun, RunHolds } from './served-run.ts';
 import { createRunSlot } from './slot-queue.ts';
-import { givesWork, ResidentSessions } from './resident-sessions.ts';
-import type { ResidentRun } from './resident-sessions.ts';
+import { givesWork, ResidentSessions, type ResidentRun } from './resident-sessions.ts';
 import { LiveRuns } from './live-runs.ts';
 import { KeyedRequests } from './keyed-requests.ts';
-import { serveClientRequest, serveWholeRun, subscribeEvents } from './served-run.ts';
+import { serveClientRequest, serveWholeRun, subscribeEvents, type ActiveRun, type RunHolds } from './served-run.ts';
 import { signalRun } from './signal-run.ts';
 
 export class LocalAgentService implements AgentService {
@@ -68,12 +60,14 @@ export class LocalAgentService implements AgentService {
   readonly #resumer: InterruptedRunResumer;
   readonly #keyed: KeyedRequests;
   readonly #elsewhere: ElsewhereRuns;
+  /** Undefined: runs work here. */
+  readonly #engine: EngineRuns | undefined;
   readonly #clientRuns: ClientContinuations;
   readonly #agents: CallerAgents;
-  readonly questions: CallerQuestions;
-  readonly checkpoints: CallerCheckpoints;
-  readonly accounts: CallerAccounts;
-  readonly conversations: CallerConversations;
+  readonly questions: AgentService['questions'];
+  readonly checkpoints: AgentService['checkpoints'];
+  readonly accounts: AgentService['accounts'];
+  readonly conversations: AgentService['conversations'];
   readonly storage: AgentService['storage'];
   /** Deletes the runs that are no longer kept, once it is started. */
   readonly retention: RunRetention;
@@ -121,6 +115,7 @@ export class LocalAgentService implements AgentService {
       elsewhere: this.#elsewhere,
       resume: (caller, run) => this.#resumeDetached(caller, run),
     });
+    this.#engine = openEngineRuns({ ...ports, elsewhere: this.#elsewhere });
     this.#keyed = new KeyedRequests({
       ...ports,
       elsewhere: this.#elsewhere,
@@ -145,10 +140,10 @@ export class LocalAgentService implements AgentService {
 
   /** Resumes the interrupted runs of its callers, in the background: now, and again after the store has failed. */
   resumeInterruptedRuns(): void {
-    this.#resumer.start();
+    if (this.#engine === undefined) this.#resumer.start();
   }
 
-  get clients(): ClientRules {
+  get clients(): AgentService['clients'] {
     return this.#ports.clients;
   }
 
@@ -186,6 +181,7 @@ export class LocalAgentService implements AgentService {
 
   /** Once, whoever asks for it: the start of the server, an answer to one of its questions, or a result of its client. */
   #resumeDetached(caller: Caller, run: RunId, signal?: AbortSignal): Promise<unknown> {
+    if (this.#engine !== undefined) return this.#engine.wake(run);
     return this.#live.resumeOnce(run, () => this.#continuations.resume(caller, run, signal, true));
   }
 
@@ -227,6 +223,11 @@ export class LocalAgentService implements AgentService {
         ...(Object.keys(budget).length === 0 ? {} : { budget }),
         ...tools,
       };
+      if (this.#engine !== undefined && resume === undefined && tools.tools === undefined) {
+        resident?.discard();
+        const held = { slot, settle, signal: detached ? undefined : signal };
+        return await this.#engine.start(caller, request, options, held);
+      }
       const started = resume?.(cloister, budget) ?? startServedRun(cloister, caller, request, options);
       session = started instanceof Promise ? await started : started;
       if (!session.resident) {

@@ -1,5 +1,5 @@
 // What a service of agents is given.
-import type { ClientRules, Clock, Cloister, RunOutcome, TopologyCheck } from '#contracts';
+import type { ClientRules, Clock, Cloister, RunEngine, RunOutcome, TopologyCheck } from '#contracts';
 import type { ResumeAttempt } from './interrupted-runs.ts';
 import type { RetentionPass } from './run-retention.ts';
 import type { SlotQueue } from './slot-queue.ts';
@@ -13,6 +13,8 @@ export type AgentServicePorts = {
   readonly slots: SlotQueue;
   /** For tokens without a limit of their own. */
   readonly runningPerCaller?: number;
+  /** Hands new runs to workers. Default: they work in this process. */
+  readonly engine?: RunEngine | undefined;
   readonly clients: ClientRules;
   readonly clock: Clock;
   /** What `cloister check` finds about the served agents; null: they are not from files. */

@@ -8,6 +8,7 @@ import type {
   CallerRun,
   Cloister,
   ForkRequest,
+  RequestedRunOptions,
   RunSession,
   RunStarter,
   ServedRun,
@@ -15,7 +16,7 @@ import type {
   ToolDefinition,
 } from '#contracts';
 
-type StartOptions = {
+export type StartOptions = {
   /** Of a request that may come twice. */
   readonly only?: { readonly run: string; readonly requestHash?: string | undefined };
   readonly caller: string;
@@ -40,13 +41,20 @@ export type StartRun = (
   kind: StartKind,
 ) => Promise<ServedRun>;
 
-/** Throws or rejects if the request is invalid. */
-export const startServedRun = (
-  runs: RunStarter,
+/** A request as its run is started, here or elsewhere. */
+type PlannedRun = {
+  readonly kind: 'run' | 'turn' | 'resident';
+  readonly agent: string;
+  readonly input: AgentRequest['input'];
+  readonly options: StartOptions & Omit<RequestedRunOptions, keyof StartOptions>;
+};
+
+/** Throws if the request is invalid. */
+export const plannedRun = (
   caller: Caller,
   { agent, input, context, system, history, attachments, conversation, resident, format, schema }: AgentRequest,
   options: StartOptions,
-): RunSession | Promise<RunSession> => {
+): PlannedRun => {
   const given = { ...options, ...omitUndefined({ context, /* probe: served-system */ system, attachments }) };
   const turn = conversation === undefined ? {} : { conversation: callerConversationName(caller.name, conversation) };
   if (history !== undefined && history.length > 0 && conversation !== undefined)
@@ -54,18 +62,38 @@ export const startServedRun = (
       'request_invalid',
       'history: cannot be combined with `conversation`, which has its own history.',
     );
-  const form = { ...(format === undefined ? {} : { format }), ...(schema === undefined ? {} : { schema }) };
-  const before = history === undefined ? {} : { history };
+  const form = omitUndefined({ format, schema });
+  const before = omitUndefined({ history });
   if (resident === true) {
     if (Object.keys(form).length > 0)
       throw new CloisterError(
         'request_invalid',
         'format: not allowed for a long-lived agent; omit `format` and `schema`.',
       );
-    return runs.spawn(agent, { ...given, ...turn, ...before, message: input });
+    return { kind: 'resident', agent, input, options: { ...given, ...turn, ...before } };
   }
-  if (conversation !== undefined) return runs.runTurn(agent, input, { ...given, ...form, ...turn });
-  return runs.run(agent, input, { ...given, ...form, ...before });
+  if (conversation !== undefined) return { kind: 'turn', agent, input, options: { ...given, ...form, ...turn } };
+  return { kind: 'run', agent, input, options: { ...given, ...form, ...before } };
+};
+
+/** Throws or rejects if the request is invalid. */
+export const startServedRun = (
+  runs: RunStarter,
+  caller: Caller,
+  request: AgentRequest,
+  given: StartOptions,
+): RunSession | Promise<RunSession> => {
+  const { kind, agent, input, options } = plannedRun(caller, request, given);
+  switch (kind) {
+    case 'resident':
+      return runs.spawn(agent, { ...options, message: input });
+    case 'turn':
+      return runs.runTurn(agent, input, options);
+    case 'run':
+      return runs.run(agent, input, options);
+    default:
+      return kind satisfies never;
+  }
 };
 
 type PlannedStart = Required<Pick<StartKind, 'resume'>> & { readonly request: AgentRequest };

@@ -15,7 +15,8 @@ export const pausedMs = (
   let ms = 0;
   for (const { from, to } of pauses) {
     if (from.no > nowFrame) break;
-    const end = to === null || to.no > nowFrame ? { no: nowFrame, at: now } : to;
+    // A cell that was stopped has seen the end of its wait, but its time is that of the stop.
+    const end = to === null || to.no > nowFrame || to.at > now ? { no: nowFrame, at: now } : to;
     ms += Math.max(0, end.at - from.at) - (run?.downBetween(from.no, end.no) ?? 0);
   }
   return ms;

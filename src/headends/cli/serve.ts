@@ -111,6 +111,10 @@ export default defineCommand({
       'calls that a crash interrupted: `continue` without them, `ask` a person, or `fail` (default: the config)',
       indeterminatePolicy,
     ),
+    engine: {
+      ...textOption('<url>', 'hand runs to workers: `none` (they look in the store), restate://… or pg-boss:…'),
+      conflicts: ['inMemory'],
+    },
     inMemory: { ...flagOption('store nothing on disk'), formerly: 'memory' },
     ...configOption,
     ...workspaceOption,
@@ -151,6 +155,7 @@ export default defineCommand({
         compat: given.compat,
       },
       slots: slotLimits(given),
+      ...(given.engine === null ? {} : { engine: given.engine }),
       ...(given.indeterminate === null ? {} : { indeterminate: given.indeterminate }),
       ...(given.idempotencyHours === null ? {} : { idempotencyHours: given.idempotencyHours }),
       ...(given.clientToolTimeout === null ? {} : { clientToolMs: given.clientToolTimeout * 1000 }),

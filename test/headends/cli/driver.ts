@@ -216,6 +216,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       drive: async () => ({ end: 'ended' }),
       undriven: async () => [],
       watch: () => () => undefined,
+      refusal: async () => null,
     },
     answer: () => Promise.reject(new Error('not here')),
     follow: () => {

@@ -301,6 +301,8 @@ export type AgentHelp = ToolNames & {
 
 export type ServeOptions = {
   readonly agents: readonly string[];
+  /** Hands runs to workers: `none` or the address of an engine. Absent: they work in the server. */
+  readonly engine?: string;
   /** Null: does not listen. */
   readonly port: number | null;
   readonly stdio: boolean;
