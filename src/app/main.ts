@@ -59,7 +59,8 @@ const cliWorld = (stdout: CliStream, stderr: CliStream, chosen: { store: string 
   server: {
     serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve({ ...options, ...chosen }, log),
     studio: async (options, log) => (await import('./open-studio.ts')).openStudio({ ...options, ...chosen }, log),
-    worker: async (options, log) => (await import('./run-worker.ts')).workerWorld.worker({ ...options, ...chosen }, log),
+    worker: async (options, log) =>
+      (await import('./run-worker.ts')).workerWorld.worker({ ...options, ...chosen }, log),
     driveOne: async (options, ...given) =>
       (await import('./run-worker.ts')).workerWorld.driveOne({ ...options, ...chosen }, ...given),
     reconcile: async (options) => (await import('./run-worker.ts')).workerWorld.reconcile({ ...options, ...chosen }),
@@ -92,7 +93,10 @@ const cliRuntime = (chosen: { store: string | null }): CliRuntime => {
   };
 };
 
-const onDemand: Omit<CliRuntime, 'useStore' | 'migrateStore' | 'copyStore' | 'open' | 'staleQuestions' | 'defaultAgent'> = {
+const onDemand: Omit<
+  CliRuntime,
+  'useStore' | 'migrateStore' | 'copyStore' | 'open' | 'staleQuestions' | 'defaultAgent'
+> = {
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
     return checkAgents(paths, { launch: systemLaunchEnvironment(config), syntaxOnly, connect });

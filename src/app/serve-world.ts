@@ -56,7 +56,8 @@ export const serveWorld: Pick<CliServer, 'serve' | 'slackManifest' | 'makeToken'
         },
         { checkTopology: () => checkServedFiles(cloister, launch) },
       );
-      if (!options.memory) await checkStoreWritable({
+      if (!options.memory)
+        await checkStoreWritable({
           workspace: options.workspace,
           ...(await storeOfCommand(options.store ?? null, configs)),
         });

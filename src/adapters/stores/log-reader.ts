@@ -48,15 +48,9 @@ type MayAnswerLater<F> = F extends (...args: infer A) => infer R ? (...args: A) 
 
 /** What a store asks of a log. A database of this machine answers at once, others later. */
 export type StoreReader = Pick<LogReader, 'pages' | 'newer'> & {
-  readonly [K in
-    | 'list'
-    | 'hashPrefix'
-    | 'readWorkspaceLog'
-    | 'getBlob'
-    | 'tombstone'
-    | 'signals'
-    | 'shared'
-    | 'close']: MayAnswerLater<LogReader[K]>;
+  readonly [
+    K in 'list' | 'hashPrefix' | 'readWorkspaceLog' | 'getBlob' | 'tombstone' | 'signals' | 'shared' | 'close'
+  ]: MayAnswerLater<LogReader[K]>;
 };
 
 export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({

@@ -53,14 +53,23 @@ export const encodeBatch = (
       names(released),
       names([...new Set(wanted)]),
       signals.length === 0 ? null : JSON.stringify(signals.map(signalItem)),
-      shared.length === 0 ? null : JSON.stringify(shared.map(({ name, row }) => ({ name: JSON.stringify(name), ...row }))),
+      shared.length === 0
+        ? null
+        : JSON.stringify(shared.map(({ name, row }) => ({ name: JSON.stringify(name), ...row }))),
       waitingMax,
       ...blobs.params,
     ],
     tails: frames.tails,
     released,
     isEmpty:
-      groups.length + released.length + wanted.length + signals.length + blobs.count + confirmed.length + shared.length === 0,
+      groups.length +
+        released.length +
+        wanted.length +
+        signals.length +
+        blobs.count +
+        confirmed.length +
+        shared.length ===
+      0,
     broken,
     signalKeys: signals.flatMap((item) => (item.do === 'signal' ? [item.key] : [])),
     sharedKeys: shared.map(({ key }) => key),
