@@ -58,7 +58,7 @@ export class DurableRunLog implements RunLog {
     const batch = this.#newest;
     if (this.#failure !== undefined) return ignoreUnhandled(Promise.reject(this.#failure));
     // probe: log-newest-answered
-    if (batch === undefined || batch.ack !== undefined) return this.stillOwned();
+    if (batch === undefined || batch.ack !== undefined) return /* probe: durable-and-owned */ this.stillOwned();
     if (this.#waiting?.batch !== batch) this.#waiting = { batch, promise: ignoreUnhandled(this.#wait(batch)) };
     return this.#waiting.promise;
   }
@@ -110,7 +110,7 @@ export class DurableRunLog implements RunLog {
     if (this.#failure !== undefined) throw this.#failure;
     const { keeper } = this.#ports;
     if (keeper === undefined) return;
-    await this.#untilOwned(keeper);
+    await /* probe: committed-and-owned */ this.#untilOwned(keeper);
     // The next one asks again.
     if (this.#waiting?.batch === batch) this.#waiting = undefined;
   }
