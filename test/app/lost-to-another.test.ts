@@ -3,10 +3,15 @@ import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { sha256 } from '#base';
+import { memoryCellFolders } from '#adapters/cell-folders';
+import { validate } from '#adapters/schemas';
+import { memoryStore } from '#adapters/stores';
+import { CloisterError, recordFormats, Semaphore, sha256 } from '#base';
+import type { Store } from '#contracts';
 import { defineAgent, openCloister, openServer } from 'cloister';
 import type { Agent, Cloister } from 'cloister';
-import { rehearse } from 'cloister/testkit';
+import { countingIds, rehearse, virtualClock } from '#testkit';
+import { LocalCloister } from '../../src/app/local-cloister.ts';
 import { newTemporaryFolder } from '../isolation/temporary-folder.ts';
 import { gatedAgent } from './serve/gated-agent.ts';
 
@@ -135,6 +140,78 @@ test('a run that only waits for messages ends too where it was lost, and its mes
   expect(await resumed.outcome).toMatchObject({ status: 'completed' });
   expect((await old.mail(session.run)).map((message) => message.id)).toContain(id);
   expect(await old.audit(session.run)).toMatchObject({ ok: true, problems: [] });
+});
+
+test('a step that waited for a slot longer than its run stayed here does not start, and gives the slot back', async () => {
+  const clock = virtualClock();
+  const models = [
+    rehearse([{ reply: { text: 'Done.', delayMs: 1000 } }], { clock }),
+    rehearse([{ reply: 'Never.' }]),
+    rehearse([{ reply: 'Later.' }]),
+  ];
+  const agents = models.map((model, nth) =>
+    defineAgent({
+      name: `a${nth}`,
+      description: 'Works.',
+      prompt: 'Work.',
+      models: [model],
+      limits: { maxRetries: 0 },
+    }),
+  );
+  const inner = memoryStore();
+  let isLost = false;
+  const store: Store = {
+    ...inner,
+    acquireRun: async (run) => {
+      const log = await inner.acquireRun(run);
+      const isSecond = (await inner.list()).length === 1;
+      let fail: (error: CloisterError) => void = () => undefined;
+      const lose = (): Promise<void> => {
+        const error = new CloisterError('run_lost', 'Taken.');
+        fail(error);
+        return Promise.reject(error);
+      };
+      return {
+        append: (frame) => log.append(frame),
+        durable: () => undefined,
+        stillOwned: () => (isSecond && isLost ? lose() : undefined),
+        onFailure: (listener) => void (fail = listener),
+        close: () => log.close(),
+      };
+    },
+  };
+  const cloister = new LocalCloister(agents, {
+    store,
+    workspaces: memoryCellFolders(),
+    validate,
+    schemaProblem: () => null,
+    toolSchemaProblem: () => null,
+    clock,
+    ids: countingIds(),
+    lanes: new Map([['models', new Semaphore(1)]]),
+    resources: {
+      agents,
+      redactFor: () => null,
+      prepare: async () => undefined,
+      resourcesFor: ({ name }) => ({ models: [models[Number(name.slice(1))]!.model], sources: [] }),
+      modelsOf: ({ name }) => [models[Number(name.slice(1))]!.model],
+    },
+    startInfo: undefined,
+    recordedBy: { format: recordFormats.newest, build: 'test' },
+  });
+  onTestFinished(() => cloister.close());
+  const first = cloister.run('a0', 'Go.');
+  await clock.advance(1);
+  const second = cloister.run('a1', 'Go.');
+  await clock.advance(1);
+  const third = cloister.run('a2', 'Go.');
+  await clock.advance(1);
+  isLost = true;
+  await clock.advance(1000);
+  expect(await first.outcome).toMatchObject({ status: 'completed' });
+  await expect(second.outcome).rejects.toMatchObject({ code: 'run_lost' });
+  expect(await third.outcome).toMatchObject({ status: 'completed', output: 'Later.' });
+  expect(models[1]!.requests).toEqual([]);
 });
 
 const ann = 'ann'.padEnd(40, 'x');

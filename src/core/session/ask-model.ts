@@ -238,7 +238,6 @@ const endsSession = ({ code }: Failure): boolean =>
   code === 'budget_overdrawn' ||
   code === 'cancelled' ||
   code === 'store_failed' ||
-  code === 'run_lost' ||
   code === 'deadline_passed' ||
   code === 'agent_limit' ||
   code === 'unattributed' ||

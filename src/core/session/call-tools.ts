@@ -107,8 +107,7 @@ const beginOperation = ({ cell: { runtime } }: Session, lazy: LazyOperation): Pe
 const isSpawned = (operation: Operation): boolean => operation.do === 'child' && operation.spawned !== undefined;
 
 /** Failures after which the run itself cannot continue. */
-const endsRun = ({ code }: Failure): boolean =>
-  code === 'store_failed' || code === 'run_lost' || code === 'replay_differs';
+const endsRun = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';
 
 type CallPosition = { readonly index: number; readonly isCut: boolean };
 
