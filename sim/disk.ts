@@ -18,6 +18,7 @@ import type {
   Tables,
   Tail,
 } from '#testing/adapters/stores';
+import type { OwnershipEvent, OwnershipRecord } from './leases.ts';
 import { never } from './never.ts';
 import { RunFolders } from './run-folders.ts';
 
@@ -49,6 +50,8 @@ export class Disk {
   readonly #signalWatchers = new Set<() => void>();
   readonly #frameWatchers = new Set<() => void>();
   readonly #shared = new Map<string, SharedRow>();
+  /** Is told who acquires, writes and releases runs. */
+  ownership: OwnershipRecord | null = null;
 
   /** The number of stored frames of a run. */
   length(run: RunId): number {
@@ -152,8 +155,8 @@ export class Disk {
     rows.splice(no, 1, ...(changed === null ? [] : [changed]));
   }
 
-  /** A connection for writing. Once `alive` returns false, it has no effect any more. */
-  connect(alive: () => boolean, fault: DiskFaults): StoreConnection {
+  /** A connection of a process for writing. Once `alive` returns false, it has no effect any more. */
+  connect(alive: () => boolean, fault: DiskFaults, process = 0): StoreConnection {
     if (fault('connect') !== null) throw diskError('unable to open database file', 14);
     let undo: (() => void)[] | null = null;
     let signals = 0;
@@ -168,7 +171,7 @@ export class Disk {
       undo.push(change());
     };
     return {
-      tables: this.#tables(write, () => void signals++),
+      tables: this.#tables(write, () => void signals++, process),
       begin() {
         if (!alive()) return;
         if (fault('begin') !== null) throw diskError('database is locked', 5);
@@ -227,10 +230,17 @@ export class Disk {
     };
   }
 
-  #tables(write: (change: () => () => void) => void, onSignal: () => void): Tables {
+  #tables(write: (change: () => () => void) => void, onSignal: () => void, process: number): Tables {
+    const noting = (what: OwnershipEvent['what'], run: RunId, undo: () => void): (() => void) => {
+      const forget = this.ownership?.note(what, run, process);
+      return () => {
+        undo();
+        forget?.();
+      };
+    };
     return {
       tail: (run) => this.#frames.get(run)?.at(-1),
-      insertFrame: (run, no, body, hash) => write(() => this.#addFrame(run, { no, body, hash })),
+      insertFrame: (run, no, body, hash) => write(() => noting('wrote', run, this.#addFrame(run, { no, body, hash }))),
       putBlob: (ref, bytes) =>
         write(() => {
           const undo = [setWithUndo(this.#blobs, ref, bytes), this.#setLoose(ref, false)];
@@ -245,7 +255,7 @@ export class Disk {
         for (const ref of refs) write(() => this.#setLoose(ref, true));
         write(() => setWithUndo(this.#frames, run, undefined));
         write(() => setWithUndo(this.#runs, run, undefined));
-        write(() => setWithUndo(this.#owners, run, undefined));
+        write(() => noting('deleted', run, setWithUndo(this.#owners, run, undefined)));
         write(() => this.#setSignals(this.#signals.filter((one) => one.run !== run)));
         write(() => setWithUndo(this.#deleted, run, { no, pending }));
       },
@@ -254,17 +264,19 @@ export class Disk {
       },
       undeleteRun: (run) => write(() => setWithUndo(this.#deleted, run, undefined)),
       owner: (run) => this.#owners.get(run),
-      setOwner: (run, owner) => write(() => setWithUndo(this.#owners, run, owner)),
+      setOwner: (run, owner) => write(() => noting('acquired', run, setWithUndo(this.#owners, run, owner))),
       // Never used twice, whatever becomes of the transaction.
       nextEpoch: () => ++this.#epochs,
       release: (run, instance) =>
         write(() =>
-          this.#owners.get(run)?.instance === instance ? setWithUndo(this.#owners, run, undefined) : nothing,
+          this.#owners.get(run)?.instance === instance
+            ? noting('released', run, setWithUndo(this.#owners, run, undefined))
+            : nothing,
         ),
       releaseAll: (instance) =>
         write(() => {
           const undo = [...this.#owners].flatMap(([run, owner]) =>
-            owner.instance === instance ? [setWithUndo(this.#owners, run, undefined)] : [],
+            owner.instance === instance ? [noting('released', run, setWithUndo(this.#owners, run, undefined))] : [],
           );
           return () => undo.forEach((one) => one());
         }),

@@ -2,7 +2,9 @@
 import { closeSimulatedCloister } from './cloister.ts';
 import type { SimulatedCloister } from './cloister.ts';
 import { noteCancel } from './follow-session.ts';
+import { disturbLeases } from './lease-faults.ts';
 import type { RunTask } from './run-tasks.ts';
+import { setClockSoon } from './set-clock.ts';
 import type { World } from './world.ts';
 
 /** Closes a process properly. */
@@ -16,14 +18,24 @@ export const closeAtWork = async (world: World, opened: SimulatedCloister): Prom
   process.exit();
 };
 
-type RivalPorts = {
+export type DisturbPorts = {
   done(): boolean;
+  /** Processes that are not frozen. */
+  awake(): readonly Pick<SimulatedCloister, 'process'>[];
   readonly tasks: readonly RunTask[];
+  /** In another process. */
   resume(task: RunTask): void;
 };
 
+export const disturbProcesses = (world: World, ports: DisturbPorts): void => {
+  const { faults, leases } = world.plan;
+  if (faults.rivals > 0) scheduleRivals(world, ports);
+  if (faults.clock > 0) setClockSoon(world, () => ports.done());
+  if (leases !== null) disturbLeases(world, leases, ports);
+};
+
 /** Again and again. */
-export const scheduleRivals = (world: World, ports: RivalPorts): void => {
+const scheduleRivals = (world: World, ports: DisturbPorts): void => {
   const { random, faults, scheduler } = world;
   scheduler.after(random.log(20, 2_000), 'rival', () => {
     if (!faults.on || ports.done()) return;

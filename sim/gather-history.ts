@@ -31,6 +31,8 @@ export const gatherHistory = async (
     modelCalls: world.modelCalls,
     toolCalls: world.toolCalls,
     writings: world.writings,
+    ownership: world.ownership.events,
+    hasLeases: world.plan.leases !== null,
     sessions: world.sessions,
     resumeRefusals: world.resumeRefusals,
     recordWrites: world.recordWrites,

@@ -13,6 +13,7 @@ import type {
   RunSummary,
   Task,
 } from '#contracts';
+import type { OwnershipEvent } from './leases.ts';
 import type { AgentPlan, StorageActionPlan } from './plan.ts';
 
 /** The number of frames of each run on the disk at some moment, by the run's index in the list. */
@@ -21,6 +22,8 @@ export type DiskLengths = readonly number[];
 /** A request that reached a model provider. */
 export type ModelCall = {
   readonly at: number;
+  /** Its place among all calls, and what happened to runs on the disk. */
+  readonly nth: number;
   readonly process: number;
   readonly model: string;
   /** The agent, and the number of the session that the model was created for. Numbers are unique across processes. */
@@ -44,6 +47,7 @@ export type ModelCall = {
 /** A call that reached a tool. */
 export type ToolCall = {
   readonly at: number;
+  readonly nth: number;
   readonly process: number;
   readonly tool: string;
   readonly repeat: RetrySafety;
@@ -298,6 +302,9 @@ export type History = {
   readonly modelCalls: readonly ModelCall[];
   readonly toolCalls: readonly ToolCall[];
   readonly writings: readonly Writing[];
+  readonly ownership: readonly OwnershipEvent[];
+  /** Whether runs are owned by lease, so that a live process may lose one. */
+  readonly hasLeases: boolean;
   readonly sessions: readonly FollowedSession[];
   readonly resumeRefusals: readonly ResumeRefusal[];
   readonly recordWrites: readonly RecordWrite[];

@@ -86,6 +86,7 @@ const sendRequest = (
   const fault = drawn ?? (plan.noUsageRate > 0 && world.random.chance(plan.noUsageRate) ? 'no usage' : null);
   const call: ModelCall = {
     at: world.now,
+    nth: world.nextNth(),
     process: process.no,
     model: plan.id,
     agent: agent.name,

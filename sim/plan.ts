@@ -245,9 +245,14 @@ export type SeedPlan = {
   readonly closesAt: number | null;
   readonly checkpointActions: readonly CheckpointActionPlan[];
   readonly storageActions: readonly StorageActionPlan[];
+  /** Null: a run is owned for as long as its process lives. */
+  readonly leases: LeasePlan | null;
   readonly lanes: { readonly models?: number; readonly tools?: number };
   readonly faults: FaultPlan;
 };
+
+/** How often processes freeze and are cut off from the disk, and how often an acknowledgement comes late. */
+export type LeasePlan = { readonly freeze: number; readonly cut: number; readonly late: number };
 
 /** The rates of faults. No fault occurs after `untilMs`. */
 export type FaultPlan = {

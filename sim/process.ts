@@ -3,9 +3,8 @@
 //   sim-process-may-die. Every call into the world counts; the process may crash at one of them. After that, its calls have no
 //       effect.
 //   sim-process-dead-hears-nothing. Nothing is delivered to a dead process.
-import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Clock, Ids, LogPage, Store, CellFolder, CellFolders } from '#contracts';
+import type { Clock, Ids, LogPage, Store, CellFolders } from '#contracts';
 import { openCommitter, openLogReader, openLogStore, describeOwner } from '#testing/adapters/stores';
 import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#testing/adapters/stores';
 import { describeMessage } from './describe-message.ts';
@@ -13,6 +12,9 @@ import type { ProcessLife } from './history.ts';
 import type { ArchiveFolder } from '#app/storage';
 import { guardedSignals } from './guarded-signals.ts';
 import { never } from './never.ts';
+import { simulatedFiles } from './process-files.ts';
+import { simulatedLease } from './process-lease.ts';
+import { Reach } from './reach.ts';
 import { simulatedArchives } from './simulated-archives.ts';
 import { appendWatched, noteRecord } from './watched-workspace-log.ts';
 import { WatchedLog } from './watched-log.ts';
@@ -27,6 +29,7 @@ export class Process {
   readonly store: Store;
   readonly workspaces: CellFolders;
   readonly archives: ArchiveFolder;
+  readonly reach: Reach;
   readonly #inner: LogStore;
   readonly #onCrash: (process: Process) => void;
   #alive = true;
@@ -40,6 +43,7 @@ export class Process {
     this.no = world.processes.length + 1;
     this.world = world;
     this.#onCrash = onDeath;
+    this.reach = new Reach(world, this.no);
     this.life = {
       process: this.no,
       startedAt: world.now,
@@ -72,11 +76,12 @@ export class Process {
         world.disk.watchFrames(() => void this.later(frameNoticeMs, 'frames', () => notify(null))),
       instance: this.#self().instance,
       isLive: (instance) =>
-        world.processes.some(({ process }) => instance === `instance-${process}` && world.isAlive(process)),
+        world.processes.some(({ process }) => instance === `instance-${process}` && world.ownsStill(process)),
+      ...(world.plan.leases === null ? {} : { lease: simulatedLease(this) }),
       watchSignals: (notify) => world.disk.watchSignals(() => void this.later(signalNoticeMs, 'signals', notify)),
     });
     this.store = this.#guardedStore();
-    this.workspaces = { open: (run, cell) => this.#workspace(world.files.open(run, cell)) };
+    this.workspaces = { open: (run, cell) => simulatedFiles(this, world.files.open(run, cell)) };
     this.archives = simulatedArchives(this, world);
     world.trace.note(`process ${this.no} starts`);
   }
@@ -105,8 +110,13 @@ export class Process {
   /** Schedules an event for this process; it has no effect once the process is dead. */
   later(ms: number, kind: string, due: () => void): () => void {
     return this.world.scheduler.after(ms, `${kind} ${this.no}`, () => {
-      if (this.#alive) due();
+      if (this.#alive) this.reach.deliver(() => this.#alive && due());
     });
+  }
+
+  /** Alive and not frozen. */
+  get isAwake(): boolean {
+    return this.#alive && !this.reach.isFrozen;
   }
 
   /** Resolves after this time; never for a dead process. */
@@ -156,7 +166,7 @@ export class Process {
 
   #owners(): Owners {
     return {
-      isAlive: ({ pid }: RunOwner) => this.world.isAlive(pid),
+      isAlive: ({ pid }: RunOwner) => this.world.ownsStill(pid),
       describe: describeOwner,
     };
   }
@@ -176,7 +186,7 @@ export class Process {
     const { faults, random } = world;
     let lives = true;
     const committer = openCommitter({
-      connect: () => world.disk.connect(() => lives && this.touch('row'), faults.disk),
+      connect: () => world.disk.connect(() => lives && this.touch('row'), faults.disk, this.no),
       self: () => this.#self(),
       owners,
     });
@@ -197,14 +207,14 @@ export class Process {
       world.trace.note(`commit by ${this.no}: ${ack.failure?.detail ?? 'ok'} ${world.onDisk().join(' ')}`);
       if (!this.touch('committed')) return;
       if (dies !== null) return end('it died');
-      this.later(random.log(1, 10), 'ack', () => this.#acknowledge(listener, ack));
+      this.later(random.log(1, 10) + this.reach.delayMs(), 'ack', () => this.#acknowledge(listener, ack));
     };
     return {
       post: (message) => {
         if (!this.touch('post')) return;
         if (message.type === 'batch') world.batchPeak = Math.max(world.batchPeak, message.items.length);
         world.trace.note(`post by ${this.no}: ${describeMessage(message)}`);
-        this.later(random.log(1, 30), 'commit', () => commit(message));
+        this.later(random.log(1, 30) + this.reach.delayMs(), 'commit', () => commit(message));
       },
       ref: () => undefined,
       unref: () => undefined,
@@ -285,25 +295,6 @@ export class Process {
       if (!this.touch('read page')) await never();
       yield page;
     }
-  }
-
-  #workspace(files: CellFolder): CellFolder {
-    const { faults, random } = this.world;
-    const reach = async <T>(place: string, work: () => Promise<T>): Promise<T> => {
-      if (!this.touch(place)) return never();
-      if (faults.draw(faults.plan.disk / 4, 'file', { fails: 1 }) !== null)
-        throw new CloisterError('store_failed', 'The operating system reported EIO.');
-      // The file exists before the caller knows, or only some time later.
-      const done = random.chance(0.5) ? work() : undefined;
-      done?.catch(() => undefined);
-      await this.pause(random.log(1, 5), 'file');
-      return done ?? work();
-    };
-    return {
-      write: (path, bytes) => reach('write file', () => files.write(path, bytes)),
-      read: (path, from, length) => reach('read file', () => files.read(path, from, length)),
-      list: () => reach('list files', () => files.list()),
-    };
   }
 }
 

@@ -147,6 +147,7 @@ const plannedKinds: ReadonlySet<string> = new Set([
   'close',
   'deliver again',
   'finish',
+  'freeze',
   'give',
   'kill',
   'next turn',
@@ -155,6 +156,7 @@ const plannedKinds: ReadonlySet<string> = new Set([
   'send',
   'storage',
   'tell',
+  'thaw',
   'turn',
 ]);
 

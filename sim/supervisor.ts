@@ -4,17 +4,16 @@ import type { Agent, ConversationRef, RunSession } from '#contracts';
 import { createAgent, bindToProcess } from './agents.ts';
 import { closeSimulatedCloister, openSimulatedCloister } from './cloister.ts';
 import type { SimulatedCloister } from './cloister.ts';
-import { errorCode } from './error-code.ts';
+import { errorCode, retryCodes } from './error-code.ts';
 import { followSession } from './follow-session.ts';
 import type { RunRequest } from './history.ts';
 import { pickElsewhere } from './remote-commands.ts';
 import { RunPlacement } from './run-placement.ts';
-import { closeAtWork, scheduleRivals } from './disturb-processes.ts';
+import { closeAtWork, disturbProcesses } from './disturb-processes.ts';
 import { CheckpointUsers } from './checkpoint-users.ts';
 import { StorageUsers } from './storage-users.ts';
 import type { ResidentPlan } from './plan.ts';
 import { Process } from './process.ts';
-import { setClockSoon } from './set-clock.ts';
 import { requestRun } from './team-requests.ts';
 import { createRunTask, goalText, reopenTasks, runOptions, withoutInput } from './run-tasks.ts';
 import type { RunTask } from './run-tasks.ts';
@@ -23,9 +22,6 @@ import type { Elsewhere, World } from './world.ts';
 
 /** The most processes at the same time. */
 const processesMax = 3;
-
-/** Error codes for which a later attempt to resume may succeed. */
-const retryCodes: readonly string[] = ['run_owned', 'run_unknown', 'store_failed', 'store_busy', 'conversation_busy'];
 
 /** The most requests for a run that never started. */
 const requestsMax = 3;
@@ -70,8 +66,7 @@ export class Supervisor {
     const { plan, scheduler } = this.#world;
     for (const task of this.#tasks) scheduler.after(task.plan.startsAt, `ask ${task.index}`, () => this.#request(task));
     const resume = (task: RunTask): void => void this.#resume(this.#anotherProcess(), task);
-    if (plan.faults.rivals > 0) scheduleRivals(this.#world, { done: () => this.done, tasks: this.#tasks, resume });
-    if (plan.faults.clock > 0) setClockSoon(this.#world, () => this.done);
+    disturbProcesses(this.#world, { done: () => this.done, awake: () => this.#awake(), tasks: this.#tasks, resume });
     if (plan.closesAt !== null) this.#closeSoon(plan.closesAt);
     this.#checkpointUsers.start();
     this.#storageUsers.start();
@@ -91,6 +86,7 @@ export class Supervisor {
   /** Closes all live processes properly. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const { process } of this.#open) process.reach.thaw();
     const open = this.#open.filter((one) => one.process.alive);
     this.#open = [];
     for (const opened of open) await closeSimulatedCloister(opened);
@@ -196,14 +192,18 @@ export class Supervisor {
     if (task !== undefined) this.#follow(opened, session, task, false);
   }
 
+  /** Processes to which people can turn. */
+  #awake(): readonly SimulatedCloister[] {
+    return this.#open.filter(({ process }) => process.isAwake);
+  }
+
   #anyProcess(): SimulatedCloister {
-    const alive = this.#open.filter(({ process }) => process.alive);
-    return alive.length > 0 ? this.#world.random.pick(alive) : this.#startProcess();
+    const awake = this.#awake();
+    return awake.length > 0 ? this.#world.random.pick(awake) : this.#startProcess();
   }
 
   #processFor(run: RunId): SimulatedCloister {
-    const alive = this.#open.filter(({ process }) => process.alive);
-    const able = alive.filter(({ process }) => this.#placement.mayRun(process, run, run));
+    const able = this.#awake().filter(({ process }) => this.#placement.mayRun(process, run, run));
     return able.length > 0 ? this.#world.random.pick(able) : this.#startProcess();
   }
 
@@ -255,7 +255,7 @@ export class Supervisor {
   }
 
   #processForFork(run: RunId): { readonly opened: SimulatedCloister; leave(): void } {
-    const able = this.#open.filter(({ process }) => process.alive && this.#placement.mayRun(process, run, null));
+    const able = this.#awake().filter(({ process }) => this.#placement.mayRun(process, run, null));
     const opened = able.length > 0 ? this.#world.random.pick(able) : this.#startProcess();
     return { opened, leave: this.#placement.reserve(opened.process, run, null) };
   }
@@ -341,7 +341,7 @@ export class Supervisor {
 
   /** Closes a process properly, in the middle of its work. */
   async #closeOne(): Promise<void> {
-    const opened = this.#open.find(({ process }) => process.alive && !this.#world.isSending(process.no));
+    const opened = this.#open.find(({ process }) => process.isAwake && !this.#world.isSending(process.no));
     if (opened === undefined) return;
     this.#open = this.#open.filter((one) => one !== opened);
     await closeAtWork(this.#world, opened);

@@ -16,6 +16,7 @@ export const simulatedTool = (process: Process, plan: ToolPlan): Execute => {
     if (!process.touch('tool')) return never();
     const call: ToolCall = {
       at: world.now,
+      nth: world.nextNth(),
       process: process.no,
       tool: plan.name,
       repeat: plan.repeat,

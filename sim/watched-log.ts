@@ -17,11 +17,15 @@ export class WatchedLog implements RunLog {
   /** The operations that ask, by cell. */
   readonly #asks = new Set<string>();
   #onFailure: (error: CloisterError) => void = () => undefined;
+  /** Absent where a run is owned for as long as its process lives. */
+  readonly stillOwned?: () => Promise<void> | undefined;
 
   constructor(process: Writer, run: RunId, inner: RunLog) {
     this.#process = process;
     this.#inner = inner;
     const { world } = process;
+    if (world.plan.leases !== null)
+      this.stillOwned = () => (process.touch('still owned') ? inner.stillOwned?.() : never());
     this.#writing = {
       process: process.no,
       run,

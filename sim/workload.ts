@@ -16,6 +16,7 @@ import type {
   SourcePlan,
   ToolPlan,
 } from './plan.ts';
+import { planLeases } from './lease-faults.ts';
 import { planCrashBefore, withQuestions } from './question-workload.ts';
 import { planClose, planCrashAt, withSignals } from './signal-workload.ts';
 import type { Random } from './random.ts';
@@ -57,9 +58,11 @@ export const planSeed = (random: Random): SeedPlan => {
   // Runs that wait for people are left then.
   const closesAt = closesSometimes ?? (hasSignals && hasQuestions ? planClose(signalRandom.fork('close')) : null);
   const storageActions = planStorageActions(random.fork('storage'));
+  const isPlain = !hasConversations && !hasMail && !hasTeams && !hasQuestions && storageActions.length === 0;
   return {
     runs,
     lanes,
+    leases: isPlain && !shape.calm ? planLeases(random.fork('leases')) : null,
     closesAt,
     checkpointActions: hasConversations
       ? [...planCheckpointActions(conversationRandom), ...planBranchActions(runs, random.fork('branches'))]

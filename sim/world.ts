@@ -3,6 +3,8 @@ import type { RunId } from '#base';
 import type { CellFolders, Cloister, Frame, RunSession } from '#contracts';
 import { Disk } from './disk.ts';
 import { Faults } from './faults.ts';
+import { DiskLeases, OwnershipRecord } from './leases.ts';
+import { wakeSoon } from './lease-faults.ts';
 import type {
   OtherRequest,
   DiskLengths,
@@ -34,6 +36,8 @@ type Watcher = {
   nth: number;
   due(): void;
 };
+
+export type Freezable = { thaw(): void };
 
 type Sender = { readonly no: number; readonly alive: boolean; readonly crashed: Promise<void> };
 
@@ -88,6 +92,12 @@ export class World {
   readonly signalRandom: Random;
   /** Which runs are deleted and archived. */
   readonly storageRandom: Random;
+  /** What happens to leases and their owners. */
+  readonly leaseRandom: Random;
+  readonly leases: DiskLeases;
+  readonly ownership: OwnershipRecord;
+  /** By their numbers. */
+  readonly frozen = new Map<number, Freezable>();
   /** Another process than the one with this number, and how it resumes the run; null: everything has ended. */
   elsewhere: ((run: RunId, not: number) => Elsewhere | null) | null = null;
   /** The number of sessions created so far. */
@@ -109,6 +119,7 @@ export class World {
   batchPeak = 0;
   clockWasSet = false;
   #wallOffsetMs = 0;
+  #nth = 0;
 
   constructor(seed: number, plan: SeedPlan, random: Random, strict: boolean) {
     this.seed = seed;
@@ -120,9 +131,32 @@ export class World {
     this.slotRandom = random.fork('slots');
     this.signalRandom = random.fork('signals');
     this.storageRandom = random.fork('storage');
+    this.leaseRandom = random.fork('leases');
     this.scheduler = new Scheduler(random.fork('order'), strict);
     this.faults = new Faults(plan.faults, random.fork('faults'), this.scheduler);
+    this.leases = new DiskLeases(() => this.scheduler.now);
+    this.ownership = new OwnershipRecord({
+      now: () => this.now,
+      nextNth: () => this.nextNth(),
+      ownsStill: (process) => this.ownsStill(process),
+      onLost: (process) => {
+        if (!this.isAlive(process)) return;
+        this.faults.count('lease: run taken from a live process');
+        wakeSoon(this, this.frozen.get(process));
+      },
+    });
+    this.disk.ownership = this.ownership;
     this.scheduler.onEvent = (kind) => this.trace.note(`${this.scheduler.now} ${kind}`);
+  }
+
+  /** Numbers what happens on the disk and to models and tools, in one order. */
+  nextNth(): number {
+    return this.#nth++;
+  }
+
+  /** Whether the owner of a run is still there, as the disk sees it. */
+  ownsStill(process: number): boolean {
+    return this.plan.leases === null ? this.isAlive(process) : !this.leases.hasLapsed(process);
   }
 
   /** A process has appended a question. */

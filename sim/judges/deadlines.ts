@@ -8,9 +8,10 @@ const roundingMs = 2;
 
 export const deadlines: Judge = {
   name: 'no step outlasts its deadline',
-  check: ({ runs, clockWasSet }, report) => {
+  check: ({ runs, clockWasSet, hasLeases }, report) => {
     let checks = 0;
-    if (clockWasSet) return checks;
+    // Where processes own runs by lease, they freeze, and wake late.
+    if (clockWasSet || hasLeases) return checks;
     for (const run of runs) {
       const { operations, resumes } = runFacts(run);
       for (const [key, { begin, cell, beganIn, settledIn }] of operations) {

@@ -29,6 +29,7 @@ import { mailboxes } from './mailboxes.ts';
 import { orphans } from './orphans.ts';
 import { outcomes } from './outcomes.ts';
 import { owners } from './owners.ts';
+import { onlyOwnerAppends, onlyOwnerStarts } from './ownership.ts';
 import { progress } from './progress.ts';
 import { prompts } from './prompts.ts';
 import { queues } from './queues.ts';
@@ -60,6 +61,8 @@ export const judges: readonly Judge[] = [
   failures,
   acknowledged,
   owners,
+  onlyOwnerAppends,
+  onlyOwnerStarts,
   effects,
   settledOnce,
   indeterminate,

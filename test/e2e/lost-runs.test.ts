@@ -129,10 +129,33 @@ describe.concurrent('a run whose owner is on another machine', () => {
     expect(await cloisterJson(['audit', run], { cwd })).toMatchObject({ ok: true, problems: [] });
   });
 
-  test('a run of a live process on this machine is still refused', async () => {
+  test('a command that is still alive there ends at once, and says who has its run now', async () => {
+    const cwd = newFolder();
+    const old = startCloister(['run', 'gated', 'wait', '--agents', team], { cwd });
+    await fileAppears(join(cwd, 'entered'));
+    {
+      using database = new DatabaseSync(workspace(cwd, 'cloister.db'));
+      database.exec("UPDATE owners SET host = 'elsewhere'");
+    }
+    rmSync(join(cwd, 'entered'));
+    const next = startCloister(['resume', 'last', '--take-over', '--agents', team], { cwd });
+    // It waits in a tool, and has nothing to record.
+    const lost = await old.ended;
+    expect(lost).toMatchObject({ code: 1 });
+    expect(lost.stderr).toMatch(
+      /error: Another process has taken this run over\. The owner of run \S+ is process \d+ on \S+ since \S+\.\ntry: It continues there\. Read it with `cloister show <run>`\.\n$/u,
+    );
+    await fileAppears(join(cwd, 'entered'));
+    writeFileSync(join(cwd, 'go'), '');
+    expect(await next.ended).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+    expect(await cloisterJson(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test('a run of a process on this machine is still refused, even if that is suspended', async () => {
     const cwd = newFolder();
     const { kill, ended } = startCloister(['run', 'gated', 'wait', '--agents', team], { cwd });
     await fileAppears(join(cwd, 'entered'));
+    kill('SIGSTOP');
     expect(await cloisterJson(['resume', 'last', '--take-over'], { cwd })).toMatchObject({
       error: { code: 'run_owned' },
     });

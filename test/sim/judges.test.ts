@@ -166,9 +166,24 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
     { change: (history) => history.blobs.push({ ref: 'ab', there: false }) },
     { to: ended, change: (history) => (history.writings[0].early = 1) },
   ],
-  'one owner per run': [
+  'only the owner appends': [
     {
       to: ended,
+      change: ({ ownership }) => (ownership.find((one: Loose) => one.what === 'wrote').process = 99),
+    },
+    { to: ended, change: ({ ownership }) => (ownership[0].takenFrom = 99) },
+  ],
+  'only the owner starts': [
+    {
+      to: ended,
+      change: ({ ownership }) => {
+        for (const event of ownership) if (event.what === 'acquired') event.process = 99;
+      },
+    },
+  ],
+  'one owner per run': [
+    {
+      to: (history) => ended(history) && !history.hasLeases,
       change: (history) => {
         const [one] = history.writings;
         one.releasedAt = 1_000_000_000;
@@ -265,6 +280,7 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
       to: (history) =>
         ended(history) &&
         !history.clockWasSet &&
+        !history.hasLeases &&
         history.runs.some(({ frames }) => (frames[0]?.record as Loose)?.birth.deadline > 0 && frames.length > 6),
       change: ({ runs }) => {
         for (const { frames } of runs)

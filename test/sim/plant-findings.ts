@@ -439,4 +439,18 @@ export const findings: readonly Finding[] = [
     'no run is left with nobody on it',
   ],
   ['a run that could not be begun counts as durable', 1_057, 'told = kept'],
+  [
+    'a process appends to the log of a run that it has lost',
+    1_035,
+    'only the owner appends',
+    'only the owner starts',
+    'settled ⇒ not repeated',
+  ],
+  [
+    'a lease that is renewed after a lapse counts as if it had never lapsed',
+    1_305,
+    'only the owner starts',
+    'settled ⇒ not repeated',
+  ],
+  ['a log is durable whoever owns its run', 1_044, 'only the owner starts'],
 ];

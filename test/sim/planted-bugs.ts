@@ -3,6 +3,7 @@
 
 import type { Edit } from '../planted/plant.ts';
 import { deletionBugs } from './planted-deletion-bugs.ts';
+import { leaseBugs } from './planted-lease-bugs.ts';
 import { mailBugs } from './planted-mail-bugs.ts';
 import { questionBugs } from './planted-question-bugs.ts';
 import { teamBugs } from './planted-team-bugs.ts';
@@ -234,4 +235,5 @@ export const bugs: readonly Bug[] = [
   ...teamBugs,
   ...questionBugs,
   ...deletionBugs,
+  ...leaseBugs,
 ];

@@ -74,6 +74,7 @@ test.for([
     faults: { ...faults, disk: nothing },
     ids: { hex: () => 'an id' },
     disk: new Disk(),
+    plan: { leases: null },
     trace: { note: nothing },
     wallClock: () => 5,
   } as unknown as World;

@@ -58,7 +58,7 @@ export class DurableRunLog implements RunLog {
     const batch = this.#newest;
     if (this.#failure !== undefined) return ignoreUnhandled(Promise.reject(this.#failure));
     // probe: log-newest-answered
-    if (batch === undefined || batch.ack !== undefined) return this.stillOwned();
+    if (batch === undefined || batch.ack !== undefined) return /* probe: durable-and-owned */ this.stillOwned();
     if (this.#waiting?.batch !== batch) this.#waiting = { batch, promise: ignoreUnhandled(this.#wait(batch)) };
     return this.#waiting.promise;
   }
@@ -83,10 +83,10 @@ export class DurableRunLog implements RunLog {
     this.#onCommit?.(newest);
   }
 
-  /** The lease may have lapsed: asks at once whose the run is, so that it stops paying for what is in flight if it was lost. */
+  /** Somebody may have taken the run over: asks at once, so that nobody pays for what is in flight. */
   checkOwner(): void {
     const isAcquired = this.#epoch > 0;
-    if (isAcquired && this.#failure === undefined && this.#closing === undefined) void this.stillOwned();
+    if (isAcquired && this.#failure === undefined && this.#closing === undefined) void ignoreUnhandled(this.#confirm());
   }
 
   close(): Promise<void> {
@@ -110,7 +110,7 @@ export class DurableRunLog implements RunLog {
     if (this.#failure !== undefined) throw this.#failure;
     const { keeper } = this.#ports;
     if (keeper === undefined) return;
-    await this.#untilOwned(keeper);
+    await /* probe: committed-and-owned */ this.#untilOwned(keeper);
     // The next one asks again.
     if (this.#waiting?.batch === batch) this.#waiting = undefined;
   }
@@ -120,11 +120,12 @@ export class DurableRunLog implements RunLog {
       if (this.#failure !== undefined) throw this.#failure;
       const standing = keeper.standing(this.#confirmedIn);
       if (standing === 'owned') return;
-      await (standing === 'lapsed' ? keeper.valid() : this.#confirm());
+      if (standing === 'lapsed') await keeper.valid();
+      else await this.#confirm().catch((error: CloisterError) => this.fail({ detail: error.failure.detail ?? '' }));
     }
   }
 
-  /** Asks the store whether the run still has its epoch. If not, the writer has called `fail` before this settles. */
+  /** Asks the store whether the run still has its epoch. If not, the writer has called `fail` before this resolves. */
   async #confirm(): Promise<void> {
     await (this.#confirming ??= this.#askOwner().finally(() => (this.#confirming = undefined)));
   }
@@ -132,9 +133,9 @@ export class DurableRunLog implements RunLog {
   async #askOwner(): Promise<void> {
     const { run, writer } = this.#ports;
     const batch = writer.add({ do: 'confirm', run, epoch: this.#epoch });
-    const { failure } = await batch.done;
-    if (failure !== null) this.fail({ detail: failure.detail });
-    else if (this.#failure === undefined) this.#confirmedIn = Math.max(this.#confirmedIn, batch.term);
+    const ack = await batch.done;
+    if (ack.failure !== null) throw ackError(ack);
+    if (this.#failure === undefined) this.#confirmedIn = Math.max(this.#confirmedIn, batch.term);
   }
 
   /** Goes into the batch of the last frames. A failed run is released too, so that its stored part can be resumed. */

@@ -44,6 +44,7 @@ export class Lease {
 
   /** The store has done what it was asked for then. An answer that never comes changes nothing. Returns whether a new term began. */
   renewed(askedAt: number, { lapses }: LeaseAnswer, now: number): boolean {
+    // probe: lease-lapse
     const mayHaveLapsed = !this.isValid(now) || lapses !== this.#lapses;
     this.#lapses = lapses;
     this.#validUntil = Math.max(this.#validUntil, askedAt + leaseMs);

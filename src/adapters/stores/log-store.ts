@@ -5,29 +5,26 @@
 //   failed-batch-fails-its-runs. A failed batch permanently fails every run that had frames in it, but no other and no later
 //       run.
 //   store-created-by-first-write. Nothing is created before the first write.
-import { CloisterError, isName, sha256 } from '#base';
+import { CloisterError, sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Frame, LiveChannel, LogPage, Store } from '#contracts';
-import { ackError, DurableRunLog } from './durable-run-log.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
-import type { LeasePorts } from './lease-keeper.ts';
+import { ackError } from './durable-run-log.ts';
 import { storeLifeCycle } from './life-cycle.ts';
 import type { LifeCyclePorts } from './life-cycle.ts';
 import { appendRefusal } from './workspace-log.ts';
 import type { Tail } from './chain.ts';
 import { joinPages } from './log-reader.ts';
 import type { StoreReader } from './log-reader.ts';
-import type { Ack, Item } from './messages.ts';
-import { openWriter } from './writer.ts';
-import type { Writer, WriterPorts } from './writer.ts';
+import type { Item } from './messages.ts';
+import { OwnedRuns } from './owned-runs.ts';
+import type { OwnershipPorts } from './owned-runs.ts';
+import type { Writer } from './writer.ts';
 import { FrameFollowers } from './frame-followers.ts';
 import type { WatchFrames } from './frame-followers.ts';
 import { sharedRow } from './shared-values.ts';
 import { isStored, SignalListeners, signalRow } from './signals.ts';
 
-type LogStorePorts = Omit<WriterPorts, 'term'> & {
-  /** Absent: a run is owned until its process ends. */
-  readonly lease?: LeasePorts;
+type LogStorePorts = OwnershipPorts & {
   readonly kind: Store['kind'];
   readonly path: string | null;
   readonly reader: StoreReader;
@@ -52,16 +49,6 @@ export type LogStore = Store & {
 
 export const openLogStore = (ports: LogStorePorts): LogStore => {
   const { kind, path, reader } = ports;
-  const logs = new Map<RunId, DurableRunLog>();
-  const keeper = ports.lease && new LeaseKeeper(ports.lease, () => logs.forEach((log) => log.checkOwner()));
-  const writerPorts = keeper === undefined ? ports : { ...ports, term: () => keeper.term };
-  const writer = openWriter(writerPorts, {
-    onRunFailed: (run, failure) => logs.get(run)?.fail(failure),
-    onRunCommitted(run, newest, term) {
-      logs.get(run)?.commit(newest, term);
-      followers.wake(run);
-    },
-  });
   let closing: Promise<void> | undefined;
   const listeners = new SignalListeners((notify) => ports.watchSignals(notify));
   const followers = new FrameFollowers(ports.watchFrames, (run, from) => openNewerReader(openReader, run, from));
@@ -71,6 +58,8 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     if (closing !== undefined) throw new CloisterError('store_failed', 'The store is closed.');
     return reader;
   };
+  const owned = new OwnedRuns(ports, { assertOpen: openReader, onCommit: (run) => followers.wake(run) });
+  const { writer } = owned;
   const pause = async (): Promise<void> => {
     await new Promise<void>((resolve) => ports.defer(resolve));
     openReader();
@@ -80,17 +69,14 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     followers.close();
     // The reader closes first: the last connection to close checkpoints the write-ahead log.
     const readerClosed = reader.close();
-    await writer.close();
+    await owned.close();
     if (readerClosed instanceof Promise) await readerClosed;
-    for (const log of logs.values()) log.fail({ detail: 'The store is closed.' });
-    logs.clear();
-    keeper?.stop();
   };
 
   return {
     kind,
     path,
-    acquireRun: acquireRunWith({ writer, keeper, logs, openReader }),
+    acquireRun: (run, { takeOver = false } = {}) => owned.acquire(run, takeOver),
     ...storedFrames(openReader, pause),
     list: async (query) => openReader().list(query),
     async rebuild(...args) {
@@ -111,38 +97,6 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     transactions: () => writer.transactions(),
     close: () => (closing ??= close()),
   };
-};
-
-type AcquirePorts = {
-  readonly writer: Writer;
-  readonly keeper: LeaseKeeper | undefined;
-  readonly logs: Map<RunId, DurableRunLog>;
-  readonly openReader: () => StoreReader;
-};
-
-/** Of two that acquire a run here at the same time, one is refused. `openReader` throws once the store is closed. */
-const acquireRunWith =
-  ({ writer, keeper, logs, openReader }: AcquirePorts): Store['acquireRun'] =>
-  async (run, { takeOver = false } = {}) => {
-    openReader();
-    if (!isName(run)) throw new CloisterError('name_invalid', run);
-    if (logs.has(run)) throw new CloisterError('run_owned', 'Owner: this process.');
-    const log = new DurableRunLog({ run, writer, keeper, forget: () => void logs.delete(run) });
-    logs.set(run, log);
-    if (keeper !== undefined) await keeper.valid();
-    const batch = writer.add(takeOver ? { do: 'own', run, takeOver } : { do: 'own', run });
-    const ack = await batch.done;
-    const epoch = ack.owned?.find((one) => one.run === run)?.epoch;
-    if (epoch !== undefined) return log.acquired(epoch, batch.term);
-    logs.delete(run);
-    throw acquireError(ack, run);
-  };
-
-const acquireError = (ack: Ack, run: RunId): CloisterError => {
-  const refused = ack.refused.find((refusal) => refusal.run === run);
-  if (refused === undefined) return ackError(ack);
-  if (refused.isDeleted === true) return new CloisterError('run_exists', `Run ${run} was deleted.`);
-  return new CloisterError('run_owned', `Owner: ${refused.owner}.`);
 };
 
 /** `openReader` throws once the store is closed. */

@@ -7,21 +7,28 @@ import { hasSignals } from './database.ts';
 import type { WatchFrames } from './frame-followers.ts';
 
 /** What has changed since the last call; `runs`: null if frames of any run may have come or gone. */
-type Changes = { readonly signals: boolean; readonly runs: readonly RunId[] | null };
+type Changes = { readonly signals: boolean; readonly takeOvers: boolean; readonly runs: readonly RunId[] | null };
 
 /** Undefined: nothing has changed. `framesToo`: also look for frames. */
 export type ReadChanges = (framesToo: boolean) => Changes | undefined;
 
-type Watches = { watchSignals(notify: () => void): () => void; readonly watchFrames: WatchFrames };
+type Watches = {
+  watchSignals(notify: () => void): () => void;
+  /** A run may have been taken from an owner that is alive. */
+  watchTakeOvers(notify: () => void): () => void;
+  readonly watchFrames: WatchFrames;
+};
 
 /** In real time, whatever clock the runs have: others write in real time. */
 export const pollChanges = (read: ReadChanges): Watches => {
-  const [signals, frames] = [new Set<() => void>(), new Set<(run: RunId | null) => void>()];
+  const [signals, takeOvers] = [new Set<() => void>(), new Set<() => void>()];
+  const frames = new Set<(run: RunId | null) => void>();
   let timer: NodeJS.Timeout | undefined;
 
   const poll = (): void => {
     const found = changesOrNone(read, frames.size > 0);
     if (found?.signals === true) for (const notify of signals) notify();
+    if (found?.takeOvers === true) for (const notify of takeOvers) notify();
     if (found !== undefined) for (const run of found.runs ?? [null]) for (const notify of frames) notify(run);
   };
   const setTimer = (): void => {
@@ -30,6 +37,7 @@ export const pollChanges = (read: ReadChanges): Watches => {
     // The process may end although signals are watched, but not while somebody waits for frames.
     if (frames.size > 0) timer = setInterval(poll, framesPollMs);
     else if (signals.size > 0) timer = setInterval(poll, signalPollMs).unref();
+    else if (takeOvers.size > 0) timer = setInterval(poll, takeOverPollMs).unref();
   };
   const add = <T>(set: Set<T>, notify: T): (() => void) => {
     set.add(notify);
@@ -41,11 +49,18 @@ export const pollChanges = (read: ReadChanges): Watches => {
       setTimer();
     };
   };
-  return { watchSignals: (notify) => add(signals, notify), watchFrames: (notify) => add(frames, notify) };
+  return {
+    watchSignals: (notify) => add(signals, notify),
+    watchTakeOvers: (notify) => add(takeOvers, notify),
+    watchFrames: (notify) => add(frames, notify),
+  };
 };
 
 /** Below 100, so that a signal is noticed within that time. */
 const signalPollMs = 80;
+
+/** Whoever lost a run may be in the middle of a long model request, and would notice only with its next record. */
+const takeOverPollMs = 500;
 
 /** Somebody waits for what an agent says in another process. */
 const framesPollMs = 10;
@@ -71,7 +86,7 @@ type FramesSeen = { readonly row: number; readonly records: unknown };
 
 export const openChangesReader = (): ((database: DatabaseSync, framesToo: boolean) => Changes | undefined) => {
   let last: Reading | undefined;
-  let newestSignal = 0;
+  let [newestSignal, newestTakeOver] = [0, 0];
   return (database, framesToo) => {
     const known = last?.database === database ? last : undefined;
     const versionOf = known?.versionOf ?? database.prepare('PRAGMA data_version');
@@ -83,8 +98,11 @@ export const openChangesReader = (): ((database: DatabaseSync, framesToo: boolea
     const runs = seen === undefined ? [] : runsSince(database, known?.frames, seen);
     const signals = newest !== newestSignal;
     newestSignal = newest;
+    const taken = countTakeOvers(database);
+    const takeOvers = taken !== newestTakeOver;
+    newestTakeOver = taken;
     last = { database, versionOf, version, frames: seen };
-    return { signals, runs };
+    return { signals, takeOvers, runs };
   };
 };
 
@@ -93,6 +111,9 @@ const readNewestSignal = (database: DatabaseSync): number => {
   if (!hasSignals(database)) return 0;
   return Number(database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'signals'").get()?.['seq'] ?? 0);
 };
+
+const countTakeOvers = (database: DatabaseSync): number =>
+  Number(database.prepare("SELECT value FROM meta WHERE key = 'take-overs'").get()?.['value'] ?? 0);
 
 const readFramesSeen = (database: DatabaseSync): FramesSeen => ({
   row: Number(database.prepare('SELECT max(rowid) AS row FROM frames').get()?.['row'] ?? 0),

@@ -105,9 +105,9 @@ const sqliteTables = (database: DatabaseSync, { stored }: Bodies): Tables => {
   const own = database.prepare(
     'INSERT OR REPLACE INTO owners(run, pid, host, started, since, instance, epoch) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
-  const epoch = database.prepare(
-    `INSERT INTO meta(key, value) VALUES ('epoch', '1')
-     ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING CAST(value AS INTEGER) AS epoch`,
+  const countUp = database.prepare(
+    `INSERT INTO meta(key, value) VALUES (?, '1')
+     ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING CAST(value AS INTEGER) AS count`,
   );
   const release = database.prepare('DELETE FROM owners WHERE run = ? AND instance = ?');
   const releaseAll = database.prepare('DELETE FROM owners WHERE instance = ?');
@@ -141,7 +141,8 @@ const sqliteTables = (database: DatabaseSync, { stored }: Bodies): Tables => {
     owner: (run) => owner.get(run) as EpochOwner | undefined,
     setOwner: (run, { pid, host, started, since, instance, epoch: no }) =>
       void own.run(run, pid, host, started, since, instance, no),
-    nextEpoch: () => Number(epoch.get()?.['epoch']),
+    nextEpoch: () => Number(countUp.get('epoch')?.['count']),
+    noteTakeOver: () => void countUp.get('take-overs'),
     release: (run, instance) => void release.run(run, instance),
     releaseAll: (instance) => void releaseAll.run(instance),
     updateRun: (run, { agent, goal, startedAt, endedAt, status, cells, caller, spent, recordedBy }, { no, hash }) => {

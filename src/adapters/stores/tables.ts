@@ -31,6 +31,8 @@ export type Tables = WorkspaceLogTable &
     setOwner(run: RunId, owner: EpochOwner): void;
     /** A number that was never given before. */
     nextEpoch(): number;
+    /** A run is taken from an owner that may be alive, and is to hear of it. Absent: that cannot happen. */
+    noteTakeOver?(): void;
     /** Only if this instance owns the run. */
     release(run: RunId, instance: string): void;
     /** Releases every run of this instance. */
@@ -160,6 +162,7 @@ const acquireRun = (
     applied.refused.push({ run, owner: owners.describe(owner) });
     return;
   }
+  if (mayTakeOver) tables.noteTakeOver?.();
   const epoch = tables.nextEpoch();
   tables.setOwner(run, { ...self, epoch });
   applied.owned.push({ run, epoch });
@@ -192,7 +195,7 @@ const lostProblem = (
 export const lostText = (run: RunId, owner: string | undefined): string =>
   owner === undefined
     ? `Nobody owns run ${run} any more: it was taken over and released since, or its database was replaced.`
-    : `Run ${run} was taken over. Owner: ${owner}.`;
+    : `The owner of run ${run} is ${owner}.`;
 
 export const gapText = (run: RunId, no: number, last: number): string =>
   `Frame ${no} of run ${run} does not follow frame ${last}, the last one stored.`;

@@ -190,7 +190,7 @@ export class InterruptedRunResumer {
 
 /** Somebody else has the run, or it has ended. */
 export const isGone = (code: ErrorCode): boolean =>
-  code === 'run_owned' || code === 'run_ended' || code === 'run_unknown';
+  code === 'run_owned' || code === 'run_lost' || code === 'run_ended' || code === 'run_unknown';
 
 /** These may go away by themselves. */
 const transientCodes: readonly ErrorCode[] = [

@@ -36,6 +36,7 @@ import { MailDelivery } from './mail-delivery.ts';
 import { QuestionRoom } from './question-room.ts';
 import { settledIn } from './recorded-run.ts';
 import type { RecordedRun } from './recorded-run.ts';
+import { RunTime } from './run-time.ts';
 
 type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly childAgent?: Agent };
 
@@ -56,7 +57,7 @@ export class LocalRun {
   /** When the run began: the only time that prompts may contain. */
   readonly startedAt: number;
   #nextFrame = 0;
-  #latest: number;
+  readonly runTime: RunTime;
   readonly #accounts: Accounts;
   #broken: CloisterError | null = null;
   #shares: Map<CellId, CellShare> | null = null;
@@ -87,7 +88,7 @@ export class LocalRun {
     this.door = new Door(this.amendments);
     this.format = readRecordedBy(past?.recorded.first.record)?.format ?? this.recordedBy.format;
     this.startedAt = startedAt;
-    this.#latest = startedAt;
+    this.runTime = new RunTime(ports.clock, startedAt);
     this.#accounts = new Accounts(this.follower.onlyRepeats);
     if (past !== undefined) this.#load(past.recorded);
   }
@@ -255,9 +256,9 @@ export class LocalRun {
     return this.ports.recordedBy ?? unnamedBuild;
   }
 
-  /** Epoch milliseconds that never go back within a run, even if the clock does, so durations and order agree. */
+  /** Epoch milliseconds that never go back within the run. */
   time(): number {
-    return (this.#latest = Math.max(this.#latest, this.ports.clock.now()));
+    return this.runTime.now();
   }
 
   /** The number of the next frame. */
@@ -328,7 +329,7 @@ export class LocalRun {
     const definitions: { digest: Hash; definition: AgentDefinition }[] = [];
     this.#definitions = definitions;
     for (const frame of restored) {
-      this.#latest = Math.max(this.#latest, frame.at);
+      this.runTime.recorded(frame.at);
       this.#nextFrame = frame.no + 1;
       if (frame.definitions !== undefined) definitions.push(...frame.definitions);
       this.#accounts.next(frame);
@@ -346,7 +347,7 @@ export class LocalRun {
 
   #resume(frames: readonly Frame[]): void {
     const last = frames.at(-1)!;
-    const at = this.time();
+    const at = this.runTime.resume();
     // A build that reads an earlier format knows no policy.
     const policy = this.format < policiesSince ? 'continue' : (this.ports.indeterminate ?? 'continue');
     const indeterminate = policy === 'continue' ? undefined : policy;

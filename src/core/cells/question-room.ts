@@ -46,6 +46,7 @@ type AskingRun = {
   /** Whoever requested the run. */
   readonly requestedBy: string;
   time(): number;
+  readonly runTime: { toClock(time: number): number };
   redactFor(agent: Agent | null): Redact | null;
   write(cell: CellId, at: number, record: FrameRecord): Frame<Crossed>;
 };
@@ -82,13 +83,15 @@ export class QuestionRoom {
     // probe: question-waits
     this.#waiting.set(asked.frame, waiting);
     const { clock, expiries } = this.#run.ports;
+    // The timer of all questions goes by the clock.
+    const expiresAt = this.#run.runTime.toClock(asked.until);
     const expire = (): void => {
       this.#waiting.delete(asked.frame);
       // probe: question-expires
       this.#settle(waiting, { verdict: 'deny', expired: true });
     };
     waiting.stopTimer =
-      expiries?.at(asked.until, expire) ?? clock.timer(Math.max(0, asked.until - this.#run.time()), expire);
+      expiries?.at(expiresAt, expire) ?? clock.timer(Math.max(0, asked.until - this.#run.time()), expire);
     const stop = (failure: Failure): void => {
       this.#waiting.delete(asked.frame);
       waiting.stopTimer();

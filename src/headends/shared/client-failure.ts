@@ -87,7 +87,7 @@ export const clientError = (error: unknown): ClientFailure => {
   if (error instanceof RunFailedError) return clientFailure(failure, error.causes);
   const shown = clientFailure(failure);
   // Clients must not see the details of an internal failure. `server_stopping` is a 503 but not an internal failure.
-  const isInside = shown.status >= 500 && failure.code !== 'server_stopping';
+  const isInside = (shown.status >= 500 && failure.code !== 'server_stopping') || failure.code === 'run_lost';
   if (isInside || failure.detail === undefined) return shown;
   return { ...shown, message: `${errorCatalogue[failure.code].summary} ${failure.detail}` };
 };

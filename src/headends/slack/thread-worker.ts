@@ -30,7 +30,7 @@ type OpeningRequest = InboxRequest & { readonly type: 'opening' };
 type CurrentRequest = { readonly item: InboxItem; readonly stop: AbortController; run: string | null };
 
 /** What may go away by itself: the request stays, and is tried again. */
-const transientCodes: readonly ErrorCode[] = ['store_failed', 'store_busy', 'book_moved', 'run_owned'];
+const transientCodes: readonly ErrorCode[] = ['store_failed', 'store_busy', 'book_moved', 'run_owned', 'run_lost'];
 const [retryMs, retryMaxMs, titleMax] = [2_000, 60_000, 60];
 
 export class ThreadWorker {
