@@ -8,6 +8,7 @@ import { checkBenchmark } from './check.ts';
 import { checkpointBenchmark } from './checkpoint.ts';
 import { durableBenchmark } from './durable.ts';
 import { eightChildrenBenchmark } from './eight-children.ts';
+import { elsewhereBenchmark } from './elsewhere.ts';
 import { findRunsBenchmark } from './find-runs.ts';
 import { importBenchmark } from './import.ts';
 import { inFlightBenchmark } from './in-flight.ts';
@@ -40,6 +41,7 @@ const benchmarks: readonly Benchmark[] = [
   sqliteBenchmark,
   durableBenchmark,
   severalProcessesBenchmark,
+  elsewhereBenchmark,
   resumeBenchmark,
   findRunsBenchmark,
   auditBenchmark,

@@ -208,6 +208,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     remove: () => undefined,
     questions: async () => [],
     answer: () => Promise.reject(new Error('not here')),
+    shared: undefined as never,
     follow: () => {
       throw new Error('not here');
     },
