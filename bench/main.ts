@@ -8,6 +8,7 @@ import { checkBenchmark } from './check.ts';
 import { checkpointBenchmark } from './checkpoint.ts';
 import { durableBenchmark } from './durable.ts';
 import { eightChildrenBenchmark } from './eight-children.ts';
+import { elsewhereBenchmark } from './elsewhere.ts';
 import { findRunsBenchmark } from './find-runs.ts';
 import { importBenchmark } from './import.ts';
 import { inFlightBenchmark } from './in-flight.ts';
@@ -44,6 +45,7 @@ const benchmarks: readonly Benchmark[] = [
   toldBenchmark,
   severalProcessesBenchmark,
   postgresBenchmark,
+  elsewhereBenchmark,
   resumeBenchmark,
   findRunsBenchmark,
   auditBenchmark,

@@ -15,6 +15,7 @@ import type {
   ProtocolEvent,
   RunDiff,
   RunSummary,
+  SharedState,
   Store,
   TaskReport,
   Transcript,
@@ -47,6 +48,10 @@ export class RunReader {
 
   get workspace(): string | null {
     return this.store.path;
+  }
+
+  get shared(): SharedState {
+    return this.store;
   }
 
   /** With the state of those that wait for people. */

@@ -202,7 +202,7 @@ export type {
 export type { KeepLimits, KeepRules } from './keep-rules.ts';
 export type { ArchiveRef, ImportRecord, Tombstone } from './tombstone.ts';
 export type { LogPage, MigrationReport, RunLog, RunSummary, Signal, Store, RunQuery } from './store.ts';
-export type { CellFolder, CellFolders, LiveChannel, SharedValue } from './store.ts';
+export type { CellFolder, CellFolders, LiveChannel, SharedState, SharedValue } from './store.ts';
 export type {
   AgentTool,
   AiTool,

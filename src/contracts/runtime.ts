@@ -27,7 +27,7 @@ import type { Schema } from './schema.ts';
 import type { Outcome, Status } from './session.ts';
 import type { RunStorage } from './run-storage.ts';
 import type { RebuildOptions, RebuildReport } from './store-life-cycle.ts';
-import type { RunSummary } from './store.ts';
+import type { RunSummary, SharedState } from './store.ts';
 import type { Sees } from './token.ts';
 import type { AgentTool, ToolDefinition } from './tool.ts';
 import type { Transcript, TranscriptOptions } from './transcript.ts';
@@ -293,6 +293,8 @@ export interface Cloister extends RunStarter, RunArchive {
    * `onInterrupted` is called, again and again, while nobody works on the run.
    */
   follow(run: string, options?: { readonly onInterrupted?: () => void }): FollowedRun;
+  /** What the processes of the workspace share besides its runs: servers count here what callers use at the same time. */
+  readonly shared: SharedState;
   /**
    * Where a headend with this name stores what it has accepted and works on later, such as messages of a chat. Throws `name_invalid`
    * unless the name has at most 16 lower-case letters and digits.

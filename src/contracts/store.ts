@@ -122,6 +122,9 @@ export interface Store extends StoreLifeCycle {
 /** Each version is written once, and is one more than the version before. */
 export type SharedValue = { readonly value: JsonObject | null; readonly version: number };
 
+/** What processes of one workspace share besides its runs. */
+export type SharedState = Pick<Store, 'readShared' | 'writeShared' | 'instance' | 'isLive'>;
+
 /** What is said live in runs, for those who follow them in other processes. */
 export type LiveChannel = {
   /** Whether anybody in another process follows the run now. */

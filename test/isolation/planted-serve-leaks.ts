@@ -30,7 +30,7 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   ]),
   leak('calls of client tools are visible to all callers', [
     'client-call-of-caller',
-    'const { summary } = await this.find({ ...caller, watches: { caller: null } } as any, run);',
+    'const { summary } = await find({ ...caller, watches: { caller: null } } as any, run);',
   ]),
   leak('runs that wait for tool results are counted across callers', ['client-run-waits', '$(right)']),
   leak(
@@ -47,7 +47,8 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     const $(declarations.0.id) = ((session) => $(declarations.0.init))(to ?? session);`,
   ]),
   leak('one rate bucket for all callers', ['rate-bucket', "name = '';\n    $(whole)"]),
-  leak('allowances are summed over callers', ['allowance-of-caller', "name = '';\n    $(whole)"]),
+  leak('allowances are summed over callers', ['allowance-of-caller', "''"]),
+  leak('slots on all servers are counted across callers', ['shared-slots-of-caller', "''"]),
   leak('running runs are counted across callers', ['slots-of-caller', 'this.#running < callerMax']),
   leak('every caller can use the agents of all', ['agents-of-caller', 'const agents = this.#names;']),
   leak('a run is found by the first digits of its id, whoever it belongs to', [

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { sha256 } from '#base';
 import { defineAgent, openCloister, openServer, hashToken } from 'cloister';
+import type { ServerOptions } from 'cloister';
 import type { Agent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { RequestView, ScriptedReply } from 'cloister/testkit';
@@ -183,7 +184,7 @@ export const observeWorld = async (
     ids,
     stallClock,
   });
-  const server = await openServer(cloister, {
+  const options: ServerOptions = {
     clock,
     ids,
     tokens: [
@@ -197,13 +198,16 @@ export const observeWorld = async (
     clientToolMs: 300_000,
     // Queueing is what one caller may notice of another, so nothing has to queue here.
     slots: { running: 1_000, runningPerAgent: 1_000 },
-  });
+  };
+  const server = await openServer(cloister, options);
+  // What the one has started, the other reads as a run that works elsewhere.
+  const second = acts.length % 3 === 0 ? await openServer(cloister, options) : server;
   const at = (ms: number): Promise<void> => new Promise((resolve) => void clock.timer(ms, resolve));
   // What operators are shown is of everybody.
   const [known, foreign, shown] = [new KnownIds(), new KnownIds(), new KnownIds()];
-  const actor = (token: string, own: KnownIds, others: KnownIds): Actor => ({
+  const actor = (token: string, own: KnownIds, others: KnownIds, nth = 0): Actor => ({
     url,
-    fetch: server.fetch,
+    fetch: (request) => (nth++ % 2 === 0 ? server : second).fetch(request),
     at,
     token,
     last: unknownResponses(),
@@ -247,7 +251,7 @@ export const observeWorld = async (
   );
   const answers = await world.finish(Promise.all(got));
   await world.finish(Promise.all([...noise, ...watching]));
-  await world.finish(server.stop(0));
+  await world.finish(Promise.all([server.stop(0), second.stop(0)]));
   return namedByOrder([...answers, ...seen]);
 };
 
@@ -283,7 +287,7 @@ const agentsOf = ({ clock }: PatientWorld, seen: string[], { block, desk, cause 
     if (prompt.includes(`${mark}-`)) seen.push(prompt);
     else block();
     // Handles of sessions and messages are random.
-    const shown = prompt.replaceAll(/\b[sm]-[\da-f]{12}\b/gu, '');
+    const shown = prompt.replaceAll(/\b(?:[sm]-[\da-f]{12}|m-[\da-f]{16}-[\da-f]{8})\b/gu, '');
     // Words that begin like the key of the agent `vault`, cut within and after them.
     const pieces = [`It is ${hashLetters(shown)}, a`, 'k-l', ' bk', '-lq7 ck-', 'lq7', ' dk-l'];
     const text = `${pieces.join('')} and ${hashLetters(`${shown}.`)}.`;
@@ -346,6 +350,8 @@ const namedByOrder = (texts: readonly string[]): readonly string[] => {
   return texts.map((text) =>
     text
       .replaceAll(/(?<=call_)[\da-f]{32}/gu, nameOf)
+      // Of a message that one server has stored for the other.
+      .replaceAll(/(?<=m-)[\da-f]{16}-[\da-f]{8}/gu, nameOf)
       .replaceAll(/(?<="(?:hash|previous|recorded|replayed)\\":\\")[\da-f]{64}/gu, nameOf)
       .replaceAll(/(?<="kind\\":\\"(?:message|result|history)\\"[^{}]*"sha256\\":\\")[\da-f]{64}/gu, nameOf)
       .replaceAll(/(?<="sha256\\":\\")[\da-f]{64}(?=\\",\\"queuedAt)/gu, nameOf)

@@ -111,7 +111,6 @@ class Follower implements AsyncIterator<readonly Frame[], undefined> {
       if (this.#state === 'closed') throw new CloisterError('store_failed', 'The store is closed.');
       if (!this.#isStale) await new Promise<void>((resolve) => void (this.#resume = resolve));
       else {
-        // probe: follower-reads-again
         this.#isStale = false;
         const value = await this.#read();
         if (value.length === 0 || this.#isOver()) continue;

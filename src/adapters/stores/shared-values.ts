@@ -50,7 +50,6 @@ export const parseShared = (key: string, row: SharedRow | undefined): SharedValu
 };
 
 export const writeShared = (table: SharedTable, { key, name, row }: Extract<Item, { do: 'share' }>): SharedAck => {
-  // probe: shared-version-checked
   const isWritten = table.sharedVersion(name) === row.version - 1;
   if (isWritten) table.setShared(name, row);
   return { key, isWritten };

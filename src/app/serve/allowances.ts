@@ -3,8 +3,11 @@
 //   allowance-reserved-whole. A run reserves its whole budget before it starts, and returns what it did not spend: the sum
 //       never exceeds the allowance.
 //   allowance-from-runs. Spending is read from the runs themselves, so it survives a restart.
+//   allowance-over-servers. All servers of a workspace count in the same place what running runs have reserved.
 import { CloisterError } from '#base';
 import type { AllowanceUse, Budget, RunSummary, Spent, AllowanceSpec, TokenEntry } from '#contracts';
+import { addAmounts } from './caller-claims.ts';
+import type { AllowanceAmounts, CallerClaims, Spending } from './caller-claims.ts';
 
 /** Replaces the reservation by the actual spending when the run has ended; null: the spending is unknown. */
 export type SettleAllowance = (spent: Spent | null) => void;
@@ -22,52 +25,52 @@ export const nothingSpent: Spent = {
   uncertain: 0,
 };
 
-/** Money in whole billionths, so that a returned reservation is exact. */
-type Amounts = { tokens: number; nanoUsd: number };
-
-/** `held`: what running runs have reserved. */
-type AllowanceUsage = { readonly spent: Amounts; readonly held: Amounts };
-
 export class Allowances {
   readonly #now: () => number;
   readonly #runs: (caller: string, since: number) => Promise<readonly RunSummary[]>;
-  readonly #usage = new Map<string, { readonly since: number; readonly usage: Promise<AllowanceUsage> }>();
+  readonly #claims: Pick<CallerClaims, 'claim' | 'read'>;
 
-  constructor(now: () => number, runs: (caller: string, since: number) => Promise<readonly RunSummary[]>) {
+  constructor(
+    now: () => number,
+    runs: (caller: string, since: number) => Promise<readonly RunSummary[]>,
+    claims: Pick<CallerClaims, 'claim' | 'read'>,
+  ) {
     this.#now = now;
     this.#runs = runs;
+    this.#claims = claims;
   }
 
   /** Throws `allowance_used`, or `server_busy` if the budget would fit without the reservations of other runs. */
   async reserve(entry: TokenEntry, budget: Budget): Promise<SettleAllowance> {
-    const { allowance } = entry;
+    const { allowance, name } = entry;
     if (allowance === undefined) return () => undefined;
     const since = periodStart(allowance.per, this.#now());
-    const { spent, held } = await this.#usageSince(entry, since);
     const requested = toAmounts(budget);
-    if (!fits(allowance, spent, requested))
-      throw new CloisterError('allowance_used', allowanceText(allowance), {
-        retryAfterMs: periodEnd(allowance.per, since) - this.#now(),
-      });
-    if (!fits(allowance, spent, held, requested))
-      throw new CloisterError('server_busy', reservedText, { retryAfterMs: 2_000 });
-    add(held, requested, 1);
-    let settled = false;
-    return (used) => {
-      if (settled) return;
-      settled = true;
-      add(held, requested, -1);
-      add(spent, used === null ? requested : chargedAmounts(used, budget), 1);
-    };
+    const release = await this.#claims.claim(
+      /* probe: allowance-of-caller */ name,
+      async ({ spent: known, reserved: all }) => {
+        const spent = known?.since === since ? known : await this.#count(entry, since);
+        const held = all.filter((one) => one.since === since);
+        if (!fits(allowance, spent, requested))
+          throw new CloisterError('allowance_used', allowanceText(allowance), {
+            retryAfterMs: periodEnd(allowance.per, since) - this.#now(),
+          });
+        if (!fits(allowance, spent, ...held, requested))
+          throw new CloisterError('server_busy', reservedText, { retryAfterMs: 2_000 });
+        return { reserved: { ...requested, since }, spent };
+      },
+    );
+    return (used) => release?.({ charge: { ...(used === null ? requested : chargedAmounts(used, budget)), since } });
   }
 
   /** What ended runs have used in this period, without what running ones have reserved; null without an allowance. */
   async usage(entry: TokenEntry): Promise<AllowanceUse | null> {
-    const { allowance } = entry;
+    const { allowance, name } = entry;
     if (allowance === undefined) return null;
     const { per, tokens, usd } = allowance;
     const since = periodStart(per, this.#now());
-    const { spent } = await this.#usageSince(entry, since);
+    const { spent: known } = await this.#claims.read(name);
+    const spent = known?.since === since ? known : await this.#count(entry, since);
     return {
       per,
       tokens: tokens === undefined ? null : { limit: tokens, used: spent.tokens },
@@ -83,46 +86,33 @@ export class Allowances {
     return { since, until: periodEnd(allowance.per, since) };
   }
 
-  /** Counted once per period, so that concurrent requests share one sum. */
-  #usageSince({ name, budget = {} }: TokenEntry, since: number): Promise<AllowanceUsage> {
-    // probe: allowance-of-caller
-    const known = this.#usage.get(name);
-    if (known?.since === since) return known.usage;
-    const counted = { since, usage: this.#count(name, since, budget) };
-    this.#usage.set(name, counted);
-    counted.usage.catch(() => {
-      if (this.#usage.get(name) === counted) this.#usage.delete(name);
-    });
-    return counted.usage;
-  }
-
-  /** A run with unknown spending counts with the maximum that its token allows for a request. */
-  async #count(name: string, since: number, most: Budget): Promise<AllowanceUsage> {
-    const usage: AllowanceUsage = { spent: toAmounts({}), held: toAmounts({}) };
-    for (const { spent } of await this.#runs(name, since))
-      add(usage.spent, spent === null ? toAmounts(most) : chargedAmounts(spent, most), 1);
-    return usage;
+  /**
+   * From the runs, once per period, and again after a server has died. A run with unknown spending counts with the maximum that its token
+   * allows for a request; one that is running has reserved its budget.
+   */
+  async #count({ name, budget: most = {} }: TokenEntry, since: number): Promise<Spending> {
+    const ended = (await this.#runs(name, since)).filter(({ state }) => state !== 'running');
+    const amounts = ended.map(({ spent }) => (spent === null ? toAmounts(most) : chargedAmounts(spent, most)));
+    return { ...amounts.reduce(addAmounts, toAmounts({})), since };
   }
 }
 
-const fits = (allowance: AllowanceSpec, ...parts: readonly Amounts[]): boolean => {
+const fits = (allowance: AllowanceSpec, ...parts: readonly AllowanceAmounts[]): boolean => {
   const most = toAmounts({ tokens: allowance.tokens ?? Infinity, usd: allowance.usd ?? Infinity });
-  const sum = (of: keyof Amounts): number => parts.reduce((all, part) => all + part[of], 0);
+  const sum = (of: keyof AllowanceAmounts): number => parts.reduce((all, part) => all + part[of], 0);
   return sum('tokens') <= most.tokens && sum('nanoUsd') <= most.nanoUsd;
 };
 
-const toAmounts = ({ tokens = 0, usd = 0 }: Pick<Budget, 'tokens' | 'usd'>): Amounts => ({
+const toAmounts = ({ tokens = 0, usd = 0 }: Pick<Budget, 'tokens' | 'usd'>): AllowanceAmounts => ({
   tokens,
   nanoUsd: Math.round(usd * 1e9),
 });
 
-const add = (to: Amounts, { tokens, nanoUsd }: Amounts, times: 1 | -1): void => {
-  to.tokens += times * tokens;
-  to.nanoUsd += times * nanoUsd;
-};
-
 /** The cost of interrupted attempts is unknown, so the whole budget counts. Otherwise, disconnecting would be free. */
-const chargedAmounts = ({ inputTokens, outputTokens, uncertain, usd }: Spent, { usd: held = 0 }: Budget): Amounts =>
+const chargedAmounts = (
+  { inputTokens, outputTokens, uncertain, usd }: Spent,
+  { usd: held = 0 }: Budget,
+): AllowanceAmounts =>
   toAmounts({
     tokens: inputTokens + outputTokens + uncertain,
     usd: usd === null || uncertain > 0 ? Math.max(usd ?? 0, held) : usd,

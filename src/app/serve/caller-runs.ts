@@ -60,12 +60,12 @@ type FoundRuns = { readonly live: ActiveRunMap; readonly elsewhere: Pick<Elsewhe
 /** Rejects with `run_unknown`. */
 export const findCallerRun = async (
   archive: CallerArchive,
-  runs: FoundRuns,
+  { live, elsewhere }: FoundRuns,
   caller: Caller,
   run: string,
 ): Promise<CallerRun> => {
   // probe: run-by-id
-  const found = runs.live.get(run as RunId);
+  const found = live.get(run as RunId);
   const [listed] = await archive.runs({ run });
   const summary = listed ?? (found === undefined ? undefined : activeRunSummary(found));
   const owner = ownerOf(caller);
@@ -75,7 +75,7 @@ export const findCallerRun = async (
   const session = found?.session ?? null;
   // One that is interrupted works nowhere.
   const isElsewhere = session === null && summary.state === 'running';
-  const reader = isElsewhere ? runs.elsewhere.reader(summary.run) : session;
+  const reader = isElsewhere ? elsewhere.reader(summary.run) : session;
   // Whoever watches, and the operator, takes no message away from the one that it is for.
   const isOwn = caller.watches === undefined && summary.caller === caller.name;
   // probe: watcher-confirms
@@ -101,7 +101,7 @@ export const findCallerRun = async (
     attachments: (stored) => Promise.all(stored.map((one) => readStored(archive, run, one))),
     ...callerRunReports(archive, summary.run, {
       sees,
-      findOwn: async (other) => (await findCallerRun(archive, runs, caller, other)).summary.run,
+      findOwn: async (other) => (await findCallerRun(archive, { live, elsewhere }, caller, other)).summary.run,
     }),
     transcript: async (options) => {
       checkSeesContents(sees, 'transcript');
@@ -112,7 +112,7 @@ export const findCallerRun = async (
       if (details) checkSeesContents(sees, 'details');
       const query = { after, sees, details, confirm };
       if (!isElsewhere) return eventsAfter(session, () => report({ details }), query, signal);
-      return eventsElsewhere(runs.elsewhere.follow(summary.run), isOwn, (followed, taken) =>
+      return eventsElsewhere(elsewhere.follow(summary.run), isOwn, (followed, taken) =>
         eventsAfter(followed, () => report({ details }), { ...query, confirm: taken }, signal),
       );
     },

@@ -7,7 +7,7 @@
 //   same-key-same-request. A key that was used for another request is refused.
 import { canonicalJson, CloisterError, sha256 } from '#base';
 import type { Hash, Json, RunId } from '#base';
-import { keyedRunId, outcomeAsSeen } from '#contracts';
+import { keyedRunId, outcomeAsSeen, seesCauses } from '#contracts';
 import type {
   AgentRequest,
   Caller,
@@ -189,7 +189,7 @@ const servedFromReport = (report: RunReport, { sees }: Caller): ServedRun => {
     events: async function* () {
       yield* events;
     },
-    causes: async () => causes,
+    causes: async () => (seesCauses(sees) ? causes : undefined),
     pieces: async function* () {
       if (outcome.output !== '') yield { type: 'text', text: outcome.output };
     },

@@ -30,7 +30,7 @@ import { describeTopology } from './agent-topology.ts';
 import { CallerAgents } from './caller-agents.ts';
 import { LocalCallerQuestions, refuseAnswerCommand } from './caller-questions.ts';
 import { LocalCallerCheckpoints } from './caller-checkpoints.ts';
-import { Allowances, nothingSpent, type SettleAllowance } from './allowances.ts';
+import { nothingSpent, type SettleAllowance } from './allowances.ts';
 import { CallerContinuations } from './caller-continuations.ts';
 import { openEngineRuns, type EngineRuns } from './engine-runs.ts';
 import { budgetWithin, startServedRun, type StartKind } from './start-run.ts';
@@ -44,7 +44,7 @@ import { LocalCallerStorage } from './caller-storage.ts';
 import { findCallerRun } from './caller-runs.ts';
 import { RunRetention } from './run-retention.ts';
 import { RunFactsReader } from './run-facts.ts';
-import { createRunSlot } from './slot-queue.ts';
+import { CallerLimits } from './caller-limits.ts';
 import { givesWork, ResidentSessions, type ResidentRun } from './resident-sessions.ts';
 import { LiveRuns } from './live-runs.ts';
 import { KeyedRequests } from './keyed-requests.ts';
@@ -54,7 +54,7 @@ import { signalRun } from './signal-run.ts';
 export class LocalAgentService implements AgentService {
   readonly #ports: AgentServicePorts;
   readonly #live: LiveRuns;
-  readonly #allowances: Allowances;
+  readonly #limits: CallerLimits;
   readonly #tools: ClientTools;
   readonly #residents: ResidentSessions;
   readonly #resumer: InterruptedRunResumer;
@@ -80,12 +80,10 @@ export class LocalAgentService implements AgentService {
     this.#ports = ports;
     this.#agents = new CallerAgents(ports.cloister, ports.agents);
     this.#residents = new ResidentSessions(ports.clock);
-    this.#allowances = new Allowances(
-      () => ports.clock.now(),
-      (caller, since) => ports.cloister.runs({ caller, since }),
-    );
+    this.#limits = new CallerLimits(ports);
+    const { allowances } = this.#limits;
     const live = (): readonly ActiveRun[] => this.#live.values();
-    this.accounts = new LocalCallerAccounts({ ...ports, allowances: this.#allowances, live });
+    this.accounts = new LocalCallerAccounts({ ...ports, allowances, live });
     this.#tools = new ClientTools({ ...ports, live });
     this.#live = new LiveRuns(ports.clock, this.#tools);
     const find = (caller: Caller, run: string): Promise<CallerRun> => this.find(caller, run);
@@ -98,8 +96,8 @@ export class LocalAgentService implements AgentService {
       start: (...args) => this.#live.whileStarting(this.#startWithSlot(...args)),
     });
     this.#facts = new RunFactsReader(ports.cloister, ports.clock);
-    this.storage = new LocalCallerStorage({ ...ports, allowances: this.#allowances, find });
-    this.retention = new RunRetention({ ...ports, allowances: this.#allowances });
+    this.storage = new LocalCallerStorage({ ...ports, allowances, find });
+    this.retention = new RunRetention({ ...ports, allowances });
     this.conversations = new LocalCallerConversations({ ...ports, checkpoints: this.checkpoints, facts: this.#facts });
     this.#elsewhere = new ElsewhereRuns({
       ...ports,
@@ -203,12 +201,9 @@ export class LocalAgentService implements AgentService {
     if (!detached) this.#live.checkWaiting(caller);
     // No caller gets more than the agent's definition allows.
     const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.caps.budget);
-    const { cloister, slots } = this.#ports;
-    const callerMax = entry.running ?? this.#ports.runningPerCaller ?? Infinity;
-    const slotRequest = { agent: agent.name, caller: caller.name, callerMax };
-    const acquired = slots.acquire(slotRequest, signal);
-    const release = acquired instanceof Promise ? await acquired : acquired;
-    const slot = createRunSlot(slots, slotRequest, release);
+    const { cloister } = this.#ports;
+    const acquired = this.#limits.acquireSlot(caller.name, agent.name, entry, signal);
+    const slot = acquired instanceof Promise ? await acquired : acquired;
     let settle: SettleAllowance | undefined;
     let resident: ResidentRun | undefined;
     let session: RunSession | undefined;
@@ -216,7 +211,7 @@ export class LocalAgentService implements AgentService {
     try {
       const tools = await this.#tools.definitions(caller, request);
       if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
-      if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
+      if (entry.allowance !== undefined) settle = await this.#limits.allowances.reserve(entry, budget);
       const options = {
         caller: caller.name,
         ...omitUndefined({ only }),
@@ -304,6 +299,7 @@ export class LocalAgentService implements AgentService {
     this.#resumer.stop();
     const left = await this.#live.drain(graceMs);
     this.#elsewhere.close();
+    await this.#limits.idle();
     return left;
   }
 

@@ -28,7 +28,7 @@ export const slotLimitsFor = (
 };
 
 /** `callerMax`: how many running runs this caller may have. */
-type SlotRequest = { readonly agent: string; readonly caller: string; readonly callerMax: number };
+export type SlotRequest = { readonly agent: string; readonly caller: string; readonly callerMax: number };
 
 /** Releases the slot; further calls do nothing. */
 export type ReleaseSlot = () => void;
@@ -42,6 +42,8 @@ export class SlotQueue {
   readonly #agents = new Map<string, number>();
   readonly #callers = new Map<string, number>();
   readonly #queue = new Set<QueuedRequest>();
+  /** Callers whose slots are all taken, on other servers too. */
+  readonly #blocked = new Set<string>();
   #running = 0;
   #closed = false;
 
@@ -87,6 +89,23 @@ export class SlotQueue {
   /** For a run that released its slot for a while: returns a slot immediately, beyond the limits if necessary. */
   reacquire(slotRequest: SlotRequest): ReleaseSlot {
     return this.#take(slotRequest);
+  }
+
+  /** Until `unblock`, requests of this caller wait. */
+  block(caller: string): void {
+    this.#blocked.add(caller);
+  }
+
+  unblock(caller: string): void {
+    if (this.#blocked.delete(caller)) this.#admitNext();
+  }
+
+  /** Like `acquire`, in front of all others: for a request that had its turn. */
+  acquireFirst(slotRequest: SlotRequest, signal?: AbortSignal): ReleaseSlot | Promise<ReleaseSlot> {
+    const others = [...this.#queue];
+    const acquired = this.acquire(slotRequest, signal, true);
+    for (const one of others) if (this.#queue.delete(one)) this.#queue.add(one);
+    return acquired;
   }
 
   /** Refuses new and queued requests. */
@@ -138,6 +157,7 @@ export class SlotQueue {
   #hasRoom({ agent, caller, callerMax }: SlotRequest): boolean {
     const { running, runningPerAgent } = this.#options;
     return (
+      !this.#blocked.has(caller) &&
       this.#running < running &&
       (this.#agents.get(agent) ?? 0) < runningPerAgent &&
       /* probe: slots-of-caller */ (this.#callers.get(caller) ?? 0) < callerMax
@@ -178,6 +198,13 @@ const add = (counts: Map<string, number>, name: string, by: number): void => {
 //   slot-held-once. However many requests wait for it.
 //   slot-work-synchronous. Work that needs the slot runs synchronously once the slot is held, so that nothing can release it
 //       in between.
+
+/** Where a run gets its slot again. */
+type SlotSource<R> = {
+  acquire(request: R, signal?: AbortSignal, isAdmitted?: boolean): ReleaseSlot | Promise<ReleaseSlot>;
+  reacquire(request: R): ReleaseSlot;
+};
+
 export type RunSlot = {
   release(): void;
   /** Immediately, beyond the limits if necessary. */
@@ -191,7 +218,7 @@ export type RunSlot = {
   close(): void;
 };
 
-export const createRunSlot = (queue: SlotQueue, request: SlotRequest, first: ReleaseSlot): RunSlot => {
+export const createRunSlot = <R extends SlotRequest>(queue: SlotSource<R>, request: R, first: ReleaseSlot): RunSlot => {
   let held: ReleaseSlot | null = first;
   let isClosed = false;
   const queued = new Set<AbortController>();

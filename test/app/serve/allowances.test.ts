@@ -1,14 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { memoryStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import { defineAgent, openCloister, openServer, hashToken } from 'cloister';
 import type { RunSummary, TokenEntry } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { Allowances } from '../../../src/app/serve/allowances.ts';
+import { CallerClaims } from '../../../src/app/serve/caller-claims.ts';
 import type { SettleAllowance } from '../../../src/app/serve/allowances.ts';
+import { systemClock } from '../../../src/app/system-world.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { Gate } from './gated-agent.ts';
 import { postRequest } from './local-requests.ts';
+
+/** Of the only server. */
+const newClaims = (): CallerClaims => new CallerClaims(memoryStore(), systemClock);
 
 const hourMs = 3_600_000;
 const periods = { hour: hourMs, day: 24 * hourMs, month: 31 * 24 * hourMs };
@@ -48,7 +54,7 @@ describe('an allowance', () => {
   test('in money is charged the whole budget of a run that was cut off, even after a restart', async () => {
     const entry: TokenEntry = { name: 'ann', sha256: '', budget: { usd: 1 }, allowance: { usd: 2, per: 'day' } };
     const runs: RunSummary[] = [];
-    const opened = () => new Allowances(Date.now, async () => runs);
+    const opened = () => new Allowances(Date.now, async () => runs, newClaims());
     const cut = { ...spentOf(0, 0), uncertain: 9_000 };
     const allowances = opened();
     for (let nth = 0; nth < 2; nth++) {
@@ -69,6 +75,7 @@ describe('an allowance', () => {
     const allowances = new Allowances(
       () => clock.now(),
       async () => [],
+      newClaims(),
     );
     (await allowances.reserve(entry, { tokens: 10 }))(spentOf(10, 0));
     const left = Date.parse(end) - clock.now();
@@ -97,7 +104,7 @@ describe('an allowance', () => {
           const runs: Run[] = [];
           const listed = async (_caller: string, since: number): Promise<readonly RunSummary[]> =>
             runs.filter(({ at }) => at >= since).map(summaryOf);
-          const open = (): Allowances => new Allowances(() => clock.now(), listed);
+          const open = (): Allowances => new Allowances(() => clock.now(), listed, newClaims());
           let allowances = open();
           const begin = async (most: number): Promise<void> => {
             const settle = await allowances.reserve(entry, { tokens: most, usd: most / 100 }).catch(() => null);
@@ -143,6 +150,7 @@ describe('an allowance', () => {
     const allowances = new Allowances(
       () => 10,
       async () => runs,
+      newClaims(),
     );
     const settle = await allowances.reserve(entry, { tokens: 1 });
     // It would fit if nothing was running.
@@ -157,6 +165,7 @@ describe('an allowance', () => {
     const allowances = new Allowances(
       () => clock.now(),
       async () => [],
+      newClaims(),
     );
     const settle = await allowances.reserve(entry, { usd: 0.4 });
     await expect(allowances.reserve(entry, { usd: 0.4 })).rejects.toMatchObject({
@@ -182,6 +191,7 @@ describe('an allowance', () => {
         if (broken) throw new Error('The disk is away.');
         return [];
       },
+      newClaims(),
     );
     await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toThrow('away');
     broken = false;

@@ -130,7 +130,7 @@ test('messages are sent, answered, listed and taken through either', async () =>
   const answer = await there.ask(path, { json: { text: 'Hello.', answer: true } });
   expect(answer).toMatchObject({ status: 200, body: { output: 'Done: First.', status: 'completed' } });
   const listed = async ({ ask }: Served): Promise<readonly any[]> => (await ask(path)).body.messages;
-  expect(await listed(there)).toEqual(await listed(here));
+  await expect.poll(() => listed(there), { timeout: 5_000 }).toEqual(await listed(here));
   const first = (await listed(there)).find(({ text }) => text === 'Done: First.');
   expect(first.delivered).toBe(false);
   await there.ask(`${path}?after=${first.message}`);

@@ -219,6 +219,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       refusal: async () => null,
     },
     answer: () => Promise.reject(new Error('not here')),
+    shared: undefined as never,
     follow: () => {
       throw new Error('not here');
     },
