@@ -231,13 +231,8 @@ export class Disk {
   }
 
   #tables(write: (change: () => () => void) => void, onSignal: () => void, process: number): Tables {
-    const noting = (what: OwnershipEvent['what'], run: RunId, undo: () => void): (() => void) => {
-      const forget = this.ownership?.note(what, run, process);
-      return () => {
-        undo();
-        forget?.();
-      };
-    };
+    const noting = (what: OwnershipEvent['what'], run: RunId, undo: () => void): (() => void) =>
+      this.ownership?.note(what, run, process, undo) ?? undo;
     return {
       tail: (run) => this.#frames.get(run)?.at(-1),
       insertFrame: (run, no, body, hash) => write(() => noting('wrote', run, this.#addFrame(run, { no, body, hash }))),

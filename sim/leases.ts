@@ -52,8 +52,8 @@ export class OwnershipRecord {
     this.#ports = ports;
   }
 
-  /** Returns a function that takes it back, because its transaction failed. */
-  note(what: OwnershipEvent['what'], run: RunId, process: number): () => void {
+  /** Returns a function that takes it back after `undo`, because its transaction failed. */
+  note(what: OwnershipEvent['what'], run: RunId, process: number, undo: () => void): () => void {
     const { now, nextNth, ownsStill, onLost } = this.#ports;
     const newest = this.events.findLast((one) => one.run === run && one.what !== 'wrote');
     const former =
@@ -62,6 +62,9 @@ export class OwnershipRecord {
     const event = { what, run, process, at: now(), nth: nextNth(), takenFrom };
     this.events.push(event);
     if (former !== undefined) onLost(former.process);
-    return () => void this.events.splice(this.events.indexOf(event), 1);
+    return () => {
+      undo();
+      this.events.splice(this.events.indexOf(event), 1);
+    };
   }
 }

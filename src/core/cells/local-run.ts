@@ -257,9 +257,7 @@ export class LocalRun {
   }
 
   /** Epoch milliseconds that never go back within the run. */
-  time(): number {
-    return this.runTime.now();
-  }
+  readonly time = (): number => this.runTime.now();
 
   /** The number of the next frame. */
   get nextFrame(): number {
