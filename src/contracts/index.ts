@@ -130,8 +130,7 @@ export type {
   ReceiveRequest,
 } from './mail.ts';
 export type { ApprovalMark, ApprovalMarks, ApprovalRule } from './approval.ts';
-export type { AnswerOptions, AnswerReceipt } from './answer.ts';
-export { answerRight, operatorRight } from './answer.ts';
+export { answerRight, operatorRight, type AnswerOptions, type AnswerReceipt } from './answer.ts';
 export type { AnswerContent, AnswerRight, AnswerState, Question, QuestionAnswer, WaitingCall } from './question.ts';
 export type { QuestionQuery, QuestionReport, QuestionResult, Ruling } from './question.ts';
 export { questionId, readQuestionId } from './question.ts';
