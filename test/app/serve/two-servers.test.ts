@@ -1,11 +1,13 @@
 // Two servers of one workspace: whichever a caller asks, it is told the same of its run.
 import { rmSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha256 } from '#base';
 import { openCloister, openServer } from 'cloister';
 import type { Agent } from 'cloister';
 import { newTemporaryFolder } from '../../isolation/temporary-folder.ts';
 import { askingAgent } from './asking-agent.ts';
+import { workspaceToCrash } from './crashed-workspace.ts';
 import { gatedAgent } from './gated-agent.ts';
 
 const tokenOf = (name: string): string => name.padEnd(40, 'x');
@@ -130,7 +132,9 @@ test('messages are sent, answered, listed and taken through either', async () =>
   const answer = await there.ask(path, { json: { text: 'Hello.', answer: true } });
   expect(answer).toMatchObject({ status: 200, body: { output: 'Done: First.', status: 'completed' } });
   const listed = async ({ ask }: Served): Promise<readonly any[]> => (await ask(path)).body.messages;
-  await expect.poll(() => listed(there), { timeout: 5_000 }).toEqual(await listed(here));
+  // That the answer was taken is recorded a little later.
+  const areEqual = async (): Promise<boolean> => isDeepStrictEqual(await listed(there), await listed(here));
+  await expect.poll(areEqual, { timeout: 5_000 }).toBe(true);
   const first = (await listed(there)).find(({ text }) => text === 'Done: First.');
   expect(first.delivered).toBe(false);
   await there.ask(`${path}?after=${first.message}`);
@@ -160,6 +164,17 @@ test('a client that waits at a server which stops is told so, and the run contin
   if (told !== null) expect(told.status).toBe(503);
   gate.open();
   expect((await streamOf(here, run)).last.type).toBe('outcome');
+});
+
+test('an interrupted run is resumed by one of the servers, however many look for it', async () => {
+  const { workspace, agents, run, crash } = await workspaceToCrash('ann');
+  crash();
+  const all = await Promise.all(Array.from({ length: 3 }, () => serve(workspace, agents[0]!)));
+  const streams = await Promise.all(all.map((one) => streamOf(one, run)));
+  await expect.poll(async () => (await all[0]!.cloister.runs({ run }))[0]!.state, { timeout: 5_000 }).toBe('ended');
+  expect(await all[0]!.cloister.resumeTimes(run)).toHaveLength(1);
+  expect(await all[0]!.cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
+  expect(streams.map(({ last }) => last.type)).toEqual(['outcome', 'outcome', 'outcome']);
 });
 
 // invariant: elsewhere-read-while-needed
