@@ -19,7 +19,9 @@ export type Crew = Awaited<ReturnType<typeof openCrew>>;
 
 export const openCrew = async (engine: LaneEngine, agents: readonly Agent[] = workers) => {
   const cwd = newFolder();
-  const front: Cloister = await openCloister({ agents, workspace: join(cwd, '.cloister') });
+  const store = await engine.newStore?.();
+  const place = store === undefined ? {} : { store };
+  const front: Cloister = await openCloister({ agents, workspace: join(cwd, '.cloister'), ...place });
   const caller = await engine.open(front);
   const calls: RunCall[] = [];
   const living: StartedProcess[] = [];
@@ -28,7 +30,17 @@ export const openCrew = async (engine: LaneEngine, agents: readonly Agent[] = wo
     const argument = engine.argument(await freePort());
     const agentFile = more[0]?.endsWith('.ts') === true ? more[0] : 'workers.ts';
     const rest = agentFile === 'workers.ts' ? more : more.slice(1);
-    const given = ['--engine', argument, '--slots', '50', '--rest-after', '1', '--json', ...rest];
+    const given = [
+      '--engine',
+      argument,
+      '--slots',
+      '50',
+      '--rest-after',
+      '1',
+      '--json',
+      ...rest,
+      ...(store === undefined ? [] : ['--store', store]),
+    ];
     const worker = startCloister(['worker', join(modules, agentFile), ...given], { cwd });
     living.push(worker);
     await worker.printed(/"type":"working"/u);

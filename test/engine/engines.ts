@@ -1,7 +1,9 @@
 // The engines of this lane, each started once. What cannot be started here is named.
 import { startPostgres } from '../../tools/postgres.ts';
+import type { PostgresServer } from '../../tools/postgres.ts';
 import { startRestate } from '../../tools/restate.ts';
 import type { RestateServer } from '../../tools/restate.ts';
+import { migratePostgresStore } from '#adapters/stores';
 import { openPgBoss, parseRestateAddress, RestateEngine, StoreEngine } from '#adapters/engines';
 import type { Cloister, RunEngine } from '#contracts';
 import { cleanUpAfter } from '../cleanup.ts';
@@ -10,6 +12,8 @@ import { startBalancer } from './balancer.ts';
 
 export type LaneEngine = {
   readonly name: string;
+  /** The address of an empty store. Absent: each crew has a workspace of its own. */
+  newStore?(): Promise<string>;
   /** For one process; `port`: where a worker listens, if it does. */
   open(cloister: Cloister): Promise<RunEngine>;
   /** The value of --engine for a worker. */
@@ -32,11 +36,30 @@ const none = (): LaneEngine => ({
   argument: () => 'none',
 });
 
-const pgBoss = async (): Promise<LaneEngine | string> => {
-  const settings = ['fsync=off', 'shared_buffers=32MB'];
+/** A server that holds stores and pg-boss's queue; undefined where there can be none. */
+const openDatabase = async (): Promise<PostgresServer | string> => {
+  const settings = ['fsync=off', 'shared_buffers=64MB'];
   const { server, ...missing } = await startPostgres({ parent: scratchFolder(), settings });
-  if (server === null) return `pg-boss: ${'why' in missing ? missing.why : ''}`;
+  if (server === null) return 'why' in missing ? missing.why : '';
   cleanUpAfter('file', () => server.remove());
+  return server;
+};
+
+const onPostgres = (server: PostgresServer): LaneEngine => ({
+  ...none(),
+  name: 'none, store in PostgreSQL',
+  newStore: async () => {
+    const url = server.newDatabase();
+    await migratePostgresStore(url, { build: 'test' });
+    return url;
+  },
+  restart: async () => {
+    await server.stop('immediate');
+    await server.start();
+  },
+});
+
+const pgBoss = (server: PostgresServer): LaneEngine => {
   const database = server.newDatabase();
   return {
     name: 'pg-boss',
@@ -87,7 +110,10 @@ export const startEngines = async (): Promise<{
   readonly engines: readonly LaneEngine[];
   readonly missing: readonly string[];
 }> => {
-  const all = [none(), await pgBoss(), await restate()];
+  const database = await openDatabase();
+  const onDatabase =
+    typeof database === 'string' ? [`PostgreSQL: ${database}`] : [onPostgres(database), pgBoss(database)];
+  const all = [none(), ...onDatabase, await restate()];
   return {
     engines: all.filter((one) => typeof one !== 'string'),
     missing: all.filter((one) => typeof one === 'string'),

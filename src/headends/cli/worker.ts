@@ -68,17 +68,22 @@ export default defineCommand({
 
 type Given = {
   readonly workspace: string;
+  readonly store: string | null;
   readonly config: string | null;
   readonly restAfter: number | null;
   readonly grace: number | null;
 };
 
 /** What the process of one run is given. */
-const ownArguments = ({ workspace, config, restAfter, grace }: Given, agents: readonly string[]): readonly string[] => [
+const ownArguments = (
+  { workspace, store, config, restAfter, grace }: Given,
+  agents: readonly string[],
+): readonly string[] => [
   'worker',
   ...agents.flatMap((agent) => ['--agent', agent]),
   '--workspace',
   workspace,
+  ...(store === null ? [] : ['--store', store]),
   ...(config === null ? [] : ['--config', config]),
   ...(restAfter === null ? [] : ['--rest-after', `${restAfter}`]),
   ...(grace === null ? [] : ['--grace', `${grace}`]),
