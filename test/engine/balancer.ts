@@ -20,7 +20,11 @@ export const startBalancer = async (): Promise<Balancer> => {
         resolve(null);
       };
       session.on('connect', () => resolve(session));
-      session.on('error', over);
+      session.on('error', () => {
+        // It has ended, and its port may be anybody's now.
+        if (workers.includes(port)) workers.splice(workers.indexOf(port), 1);
+        over();
+      });
       session.on('close', over);
       session.on('goaway', over);
     });
@@ -34,8 +38,11 @@ export const startBalancer = async (): Promise<Balancer> => {
     }
     return null;
   };
+  /** A worker that has just ended takes no more. */
+  const send = (session: ClientHttp2Session | null, headers: IncomingHttpHeaders) =>
+    session === null || session.destroyed ? undefined : session.request(headers);
   const forward = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> => {
-    const worker = (await nextSession())?.request(headers);
+    const worker = send(await nextSession(), headers);
     if (worker === undefined || stream.destroyed) return stream.close();
     worker.on('response', (reply) => !stream.destroyed && stream.respond(reply));
     worker.on('error', () => stream.close());
