@@ -20,7 +20,7 @@ type ChannelPorts = {
 /** What somebody hears of a run. */
 type Listener = { readonly what: Interest; readonly run: RunId; readonly hear: (piece: JsonObject | null) => void };
 
-const [announceMs, interestMs, heardMs] = [2_000, 5_000, 100];
+const [announceMs, interestMs, heardMs] = [1_000, 3_000, 100];
 
 const [liveMs, silenceMs, reconnectMs] = [10, 10_000, 250];
 
@@ -42,6 +42,8 @@ export class PostgresChannel {
   #announcing: NodeJS.Timeout | undefined;
   #looking: NodeJS.Timeout | undefined;
   #flushing = false;
+  /** Whoever may be followed hears of it. */
+  #isListening = false;
 
   constructor(ports: ChannelPorts) {
     this.#ports = ports;
@@ -83,6 +85,10 @@ export class PostgresChannel {
   }
 
   isFollowed(what: Interest, run: RunId): boolean {
+    if (!this.#isListening) {
+      this.#isListening = true;
+      this.#listenNow([]);
+    }
     const until = this.#interest.get(`${what} ${run}`);
     return until !== undefined && this.#ports.now() < until;
   }

@@ -14,7 +14,7 @@ import { openLogStore } from './log-store.ts';
 import type { LogStore } from './log-store.ts';
 import { parsePostgresUrl } from './postgres-address.ts';
 import { PostgresChannel } from './postgres-channel.ts';
-import { postgresError } from './postgres-error.ts';
+import { isOutage, postgresError } from './postgres-error.ts';
 import { postgresLifeCycle } from './postgres-life-cycle.ts';
 import { openPool, PostgresLink, prepareClient } from './postgres-link.ts';
 import type { PostgresPool, PostgresPorts } from './postgres-link.ts';
@@ -33,8 +33,9 @@ export type PostgresOptions = {
   readonly folder?: string | null;
   /** Clock for records of the workspace log. */
   readonly now?: () => number;
-  /** Steady milliseconds; for tests. */
+  /** Steady milliseconds, and timers of the lease; for tests. */
   readonly steadyNow?: () => number;
+  readonly timer?: LeasePorts['timer'];
   /** How long to try again while the database is away; then runs fail. */
   readonly patienceMs?: number;
 };
@@ -79,7 +80,13 @@ export const createPostgresStore = async (url: string, options: PostgresOptions 
     isLive: (other) => isLive(pool, other),
     lease: writing.lease,
   });
-  return { ...store, follow: follows.follow };
+  let isWritable = false;
+  const acquireRun: Store['acquireRun'] = async (...args) => {
+    if (!isWritable) await writing.checkWritable();
+    isWritable = true;
+    return store.acquireRun(...args);
+  };
+  return { ...store, acquireRun, follow: follows.follow };
 };
 
 /** Each run that is followed is watched by itself, so that nobody is told of others. */
@@ -167,16 +174,21 @@ const openWriting = (ports: Required<PostgresPorts>, pool: PostgresPool, options
   };
   const lease: LeasePorts = {
     now: steadyNow,
-    timer(ms, due) {
-      const timer = setTimeout(due, ms).unref();
-      return () => clearTimeout(timer);
-    },
+    timer: options.timer ?? systemTimer,
     renew: () => renewLease(control, self),
   };
   return {
     lease,
     channel,
     startThread: (listener: ThreadListener) => startPostgresWriter(writer, listener),
+    /** A lease that cannot be had is waited for; one that never can is said. */
+    async checkWritable() {
+      try {
+        await renewLease(control, self);
+      } catch (error) {
+        if (!isOutage(error)) throw postgresError(error, address);
+      }
+    },
     /** What reads and hears; what writes ends with its thread, after the last batch. */
     async close() {
       channel.close();
@@ -184,6 +196,11 @@ const openWriting = (ports: Required<PostgresPorts>, pool: PostgresPool, options
       await control.close();
     },
   };
+};
+
+const systemTimer: LeasePorts['timer'] = (ms, due) => {
+  const timer = setTimeout(due, ms).unref();
+  return () => clearTimeout(timer);
 };
 
 const notifyAll = async (client: Client, channel: string, messages: readonly string[]): Promise<void> => {
