@@ -49,7 +49,7 @@ describe.concurrent('the demo', () => {
     expect(stdout).toMatch(/^The plain loop sent 1 mail\n {2}to deals@bluebird\.example: CONFIDENTIAL: .*412 euros/mu);
     expect(stdout).toMatch(/^Cloister sent 0 mails, .*\n {2}refused: a message of \d+ bytes from reader to desk/mu);
     expect(stdout).toMatch(/waited for a person: desk > reader wants to call office__send_mail/u);
-    expect(stdout).toMatch(/secret +4 of 5 +0 of 6$/mu);
+    expect(stdout).toMatch(/accountant’s +4 of 5 +0 of 6$/mu);
     expect(stdout).toMatch(/^Same answer: Offer to Bluebird/mu);
     expect(stdout).toMatch(/^Audit: 7 crossings, 1 refused · 8 prompts, .* 0 bytes unattributed/mu);
     expect(stdout).toMatch(/observations\s+of the others compared, [\d,]+ bytes · ok$/mu);

@@ -136,12 +136,15 @@ const promptLines = ({ cloister: { prompt } }: DemoReport, screen: Screen): read
   const { paint, columns } = screen;
   const bytes = prompt.parts.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   return [
-    paint(
-      'bold',
+    ...wrapText(
+      '',
       `The last prompt of the ${prompt.agent}: ${plural(prompt.parts.length, 'part')}, ${count(bytes)} bytes, each with its origin`,
-    ),
+      columns,
+      2,
+    ).map((line) => paint('bold', line)),
     ...prompt.parts.map(({ text, origin }) => {
-      const head = `  ${padStart(count(Buffer.byteLength(text)), 5)}  ${padEnd(sanitizeLine(origin), 44)}`;
+      const originColumns = Math.min(44, Math.floor(columns * 0.56));
+      const head = `  ${padStart(count(Buffer.byteLength(text)), 5)}  ${padEnd(sanitizeLine(origin), originColumns)}`;
       return `${head}  ${paint('dim', excerpt(text, columns - width(head) - 2))}`;
     }),
   ];
@@ -154,7 +157,7 @@ const figureLines = ({ plain, cloister, team }: DemoReport, screen: Screen): rea
     `${steps.filter(({ agent, sawSecret }) => sawSecret && agent !== team.owner).length} of ${steps.filter(({ agent }) => agent !== team.owner).length}`;
   const rows: readonly Figure[] = [
     {
-      what: `prompts of others than the ${team.owner} with the secret`,
+      what: `prompts with the secret, except the ${team.owner}’s`,
       plain: seen(plain.steps),
       cloister: seen(cloister.steps),
     },
@@ -165,7 +168,7 @@ const figureLines = ({ plain, cloister, team }: DemoReport, screen: Screen): rea
   return [
     ...tableLines<Figure>(
       [
-        { title: 'counted', value: ({ what }) => what },
+        { title: 'counted', value: ({ what }) => what, shrinksTo: 20 },
         { title: 'plain loop', value: (row) => row.plain, align: 'right' },
         { title: 'Cloister', value: (row) => row.cloister, align: 'right' },
       ],

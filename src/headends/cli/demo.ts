@@ -18,7 +18,7 @@ const denial = 'Denied by the demo, because nobody is asked in it.';
 const pairs = 200;
 
 export default defineCommand({
-  about: 'run one team twice, in a plain loop and in Cloister: who saw a secret, and what left? Offline, without a key',
+  about: 'run one team in a plain loop and in Cloister, and show who saw a secret; offline, without a key',
   examples: ['cloister demo', 'cloister demo --json'],
   options: workspaceOption,
   run: async (given, context) => {
