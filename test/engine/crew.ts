@@ -67,7 +67,9 @@ export const openCrew = async (engine: LaneEngine, agents: readonly Agent[] = wo
   /** How many of the runs were continued by another process at least once. */
   const judge = async ({ steps, again }: { readonly steps: number; readonly again: number }): Promise<number> => {
     const done = Map.groupBy(effects(), (key) => key);
-    expect(done.size).toBe(steps);
+    // A step that may not be repeated, and was in flight in a crash, may never have been done: its agent is told so.
+    expect(done.size).toBeLessThanOrEqual(steps);
+    expect(done.size).toBeGreaterThanOrEqual(steps - again);
     const twice = [...done.values()].filter(({ length }) => length > 1);
     expect(twice.every(({ length }) => length === 2)).toBe(true);
     expect(twice.length).toBeLessThanOrEqual(again);
