@@ -9,6 +9,8 @@ export const startBalancer = async (): Promise<Balancer> => {
   const workers: number[] = [];
   const sessions = new Map<number, Promise<ClientHttp2Session | null>>();
   const clients = new Set<ServerHttp2Session>();
+  /** Those that were there before. One that is still starting is not given up. */
+  const seen = new Set<number>();
   let next = 0;
   const sessionOf = (port: number): Promise<ClientHttp2Session | null> => {
     const known = sessions.get(port);
@@ -19,10 +21,13 @@ export const startBalancer = async (): Promise<Balancer> => {
         sessions.delete(port);
         resolve(null);
       };
-      session.on('connect', () => resolve(session));
+      session.on('connect', () => {
+        seen.add(port);
+        resolve(session);
+      });
       session.on('error', () => {
         // It has ended, and its port may be anybody's now.
-        if (workers.includes(port)) workers.splice(workers.indexOf(port), 1);
+        if (seen.has(port) && workers.includes(port)) workers.splice(workers.indexOf(port), 1);
         over();
       });
       session.on('close', over);

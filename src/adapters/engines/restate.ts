@@ -87,13 +87,24 @@ export class RestateEngine implements RunEngine {
       server.listen(port, host, resolve);
     });
     const own = `http://${host}:${(server.address() as AddressInfo).port}`;
-    await post(`${this.#address.admin}/deployments`, { uri: this.#address.reach ?? own, force: true }, {});
+    await this.#register(this.#address.reach ?? own);
     return async () => {
       await calls.stop();
       server.close();
       // Calls that come now are made again, to other workers.
       for (const session of sessions) session.destroy();
     };
+  }
+
+  /** Restate asks the worker at once, and a balancer takes a moment to notice a new one. */
+  async #register(uri: string): Promise<void> {
+    for (let tries = 1; ; tries++)
+      try {
+        return await post(`${this.#address.admin}/deployments`, { uri, force: true }, {});
+      } catch (error) {
+        if (tries === registerTries) throw error;
+        await new Promise((resolve) => void setTimeout(resolve, registerAgainMs));
+      }
   }
 
   async close(): Promise<void> {}
@@ -133,7 +144,7 @@ class Calls {
   }
 }
 
-const toldMs = 100;
+const [toldMs, registerTries, registerAgainMs] = [100, 20, 250];
 
 const serviceFor = (restate: Restate, agent: string, calls: Calls) => {
   const service = serviceOf(agent);
