@@ -60,6 +60,9 @@ const alias = { '#headends/run-view': fileURLToPath(new URL('src/headends/run-vi
 /** `npm run test:web` opens many pages; one short journey is in every run. */
 const slowPages = process.env['WEB'] === 'all' ? [] : ['test/web/**/*.browser.test.ts'];
 
+/** `npm run test:engine` has a config of its own: it starts databases, engines and workers. */
+const realEngines = ['test/engine/**'];
+
 const hangsMs = 1_200_000;
 
 export default defineConfig({
@@ -84,7 +87,7 @@ export default defineConfig({
         test: {
           name: 'apart',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/.planted/**', ...slowClients, ...slowPages, ...shared],
+          exclude: ['test/.planted/**', ...slowClients, ...slowPages, ...realEngines, ...shared],
         },
       },
       { extends: true, test: { name: 'shared', include: shared, isolate: false } },
