@@ -77,9 +77,13 @@ export class InterruptedRunResumer {
   /** Resumes what is there. Never rejects. */
   async resume(): Promise<void> {
     if (this.#isStopped) return;
-    if (this.#isStarted) this.resumeLater(lookMs);
+    const { clock, cloister } = this.#ports;
+    const from = clock.now();
+    if (this.#isStarted) this.resumeLater();
     try {
-      const runs = (await this.#ports.cloister.runs({ open: true })).filter((run) => this.#mayResume(run)).toReversed();
+      const open = await cloister.runs({ open: true });
+      if (this.#isStarted) this.resumeLater(Math.max(lookMs, (clock.now() - from) * restOfTime));
+      const runs = open.filter((run) => this.#mayResume(run)).toReversed();
       for (const { run } of runs) this.#inProgress.add(run);
       const callers = Map.groupBy(runs, ({ caller }) => caller);
       await Promise.all([...callers.values()].map((own) => this.#resumeInOrder(own)));
@@ -203,4 +207,7 @@ const transientCodes: readonly ErrorCode[] = [
 
 const isTransient = (error: unknown): boolean => error instanceof CloisterError && transientCodes.includes(error.code);
 
-const [lookMs, retryMs, firstWaitMs, rememberedMs] = [10_000, 10_000, 10_000, 3_600_000];
+/** It looks each second, but not longer than for a hundredth of the time. */
+const [lookMs, restOfTime] = [1_000, 100];
+
+const [retryMs, firstWaitMs, rememberedMs] = [10_000, 10_000, 3_600_000];
