@@ -77,12 +77,14 @@ export class InterruptedRunResumer {
   /** Resumes what is there. Never rejects. */
   async resume(): Promise<void> {
     if (this.#isStopped) return;
-    const { clock, cloister } = this.#ports;
+    const { clock, cloister, isLive } = this.#ports;
     const from = clock.now();
     if (this.#isStarted) this.resumeLater();
     try {
       const open = await cloister.runs({ open: true });
-      if (this.#isStarted) this.resumeLater(Math.max(lookMs, (clock.now() - from) * restOfTime));
+      // Runs of others may be left at any moment.
+      if (this.#isStarted && open.some(({ run }) => !isLive(run)))
+        this.resumeLater(Math.max(lookMs, (clock.now() - from) * restOfTime));
       const runs = open.filter((run) => this.#mayResume(run)).toReversed();
       for (const { run } of runs) this.#inProgress.add(run);
       const callers = Map.groupBy(runs, ({ caller }) => caller);
@@ -207,7 +209,7 @@ const transientCodes: readonly ErrorCode[] = [
 
 const isTransient = (error: unknown): boolean => error instanceof CloisterError && transientCodes.includes(error.code);
 
-/** It looks each second, but not longer than for a hundredth of the time. */
+/** While others work on runs it looks each second, but not longer than for a hundredth of the time. */
 const [lookMs, restOfTime] = [1_000, 100];
 
 const [retryMs, firstWaitMs, rememberedMs] = [10_000, 10_000, 3_600_000];
