@@ -6,7 +6,7 @@ import { configOption, listOption, requiredArgument, workspaceOption } from './s
 
 export default defineCommand({
   about: 'tell an engine again which runs are open, from the store alone',
-  examples: ['cloister engine reconcile --agent lead.ai --engine pg-boss:postgres://cloister@db/cloister'],
+  examples: ['cloister engine reconcile --agent lead.ai --engine pg-boss:postgres://db'],
   notes: ['An engine may forget everything: after this, it calls workers again for each', 'run that nobody drives.'],
   arguments: { action: requiredArgument('reconcile') },
   options: {
