@@ -154,7 +154,11 @@ export class RemoteSession implements FollowedRun {
     const { store, clock } = this.#ports;
     for (let ms = 20; ; ms = Math.min(2 * ms, 500)) {
       const isWaiting = (await store.signals(this.run)).some(({ id }) => id === message);
-      if (!isWaiting || this.ended || signal?.aborted === true) return;
+      if (!isWaiting || this.ended || signal?.aborted === true) {
+        // The log that was read before may not have it, and what was appended since may not have been told yet.
+        this.#past = undefined;
+        return;
+      }
       await new Promise<void>((resolve) => void clock.timer(ms, resolve));
     }
   }
